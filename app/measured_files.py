@@ -85,7 +85,8 @@ def _fields(key: str) -> None:
         )
         st.text_area("Or paste its text", key=key, height=90, on_change=_take, args=(key,))
     named = named_by_listing()
-    own_uploads.in_use_line("measured", f"Measured{' on ' * bool(named)}{named} is what is in")
+    of = f", on {named}," if named else ""
+    own_uploads.in_use_line("measured", f"The measurement in use{of} is in", "Put it away")
     refused = st.session_state.get(_REFUSED)
     if refused and st.session_state[key]:
         raise InputError(refused)

@@ -28,6 +28,17 @@ def shown(id: str, catalogue: Catalogue) -> str:
     return f"{words} ({id})" if words in _of_several(catalogue) and words != id else words
 
 
+def price_kind(kind: str) -> str:
+    """Return a kind of price as answers call it.
+
+    >>> price_kind("reserved-1y")
+    'reserved for 1 year'
+    """
+    from perfmodel.decide.price_kinds import BASIS
+
+    return next((words for name, words in BASIS.items() if name == kind), kind)
+
+
 @lru_cache(maxsize=8)
 def _of_several(catalogue: Catalogue) -> frozenset[str]:
     """Return what several entries of the catalogue, or several networks, are called."""

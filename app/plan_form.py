@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from app import bounded, searches, session_hardware
+from app import bounded, names, searches, session_hardware
 from app.goal_keywords import keywords_of
 from app.options import Option, convert, options, written
 from app.search_worker import PlanAnswer
@@ -36,7 +36,9 @@ def known() -> dict[str, Option]:
         if option.parameter.name in OF_FLEETS:  # options of another question, about machines that exist
             continue
         if option.kind == "choices":
-            option = option._replace(usual="on-demand (default)" if name == "pricing" else "any")
+            option = option._replace(usual="on demand (default)" if name == "pricing" else "any")
+        if name == "pricing":
+            option = option._replace(shows=names.price_kind)
         if name in PRICES:
             option = joined_by_commas(option, "e.g. dgx-1v=12,dgx-a100=30")
         result[name] = option if name == "workload" else option._replace(session=f"plan-{name}")

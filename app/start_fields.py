@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from app import quote_words
+from app import file_marks, quote_words
 from app.measured_speed import speed_field
 from app.menu import FIRST
+from app.names import price_kind
 from app.options import Option, one_of, options, text_of, written
 from app.start_examples import LARGER
 from perfmodel.core.units import many
@@ -55,7 +56,7 @@ DEADLINE = asked("within", options("plan")["deadline"], label="By when, e.g. 60d
 BUDGET = asked("for", options("plan")["budget"], label="For how much [USD]", usual="no limit")
 LENGTH = asked("on-tokens", options("plan")["tokens"], label="On how many tokens", usual="say how many")
 RENTED = tuple(kind for kind in options("plan")["pricing"].choices if kind != "owned")  # which Plan can price
-PRICING = asked("prices", options("plan")["pricing"], usual="on demand", choices=RENTED)
+PRICING = asked("prices", options("plan")["pricing"], usual="on demand", choices=RENTED, shows=price_kind)
 MACHINE = asked(
     "machine",
     options()["node"],
@@ -81,6 +82,8 @@ FIELDS = {
 }
 """Question -> its fields."""
 EVERY = (TRAIN, HOW, ON, *dict.fromkeys(option for some in FIELDS.values() for option in some))
+FILES: dict[str, file_marks.Kind] = {QUOTE: "quote", RUN: "measured"}
+"""Question -> kind of file that answers it instead of fields."""
 OF_TRANSFORMERS = (LENGTH, BATCH)
 START = {
     "train": "llama-3-70b",
@@ -106,6 +109,11 @@ GOES_AS = {
     "took": "measured",
 }
 """Option of this page -> that of the page that answers."""
+
+
+def goes_as(name: str) -> str:
+    """Return the option of the page that answers for one of this page; of the machine that of its type."""
+    return "node" if name == MACHINE.name else GOES_AS.get(name, name)
 
 
 def is_transformer(name: str | None) -> bool:
@@ -160,13 +168,15 @@ def lacking(on: str, picked: Mapping[str, Any], has_file: bool, is_listed: bool 
     Parameters
     ----------
     on, picked, is_listed : as of ``fields``
-    has_file : whether a file of what was measured is in use
+    has_file : whether a file of what was measured, or of the quote, is in use
 
     >>> lacking(QUOTE, {"train": "resnet50", "machine": "dgx-1v"}, has_file=False)
     'Say how much is promised.'
     >>> lacking(OWN, {"train": "resnet50"}, has_file=False), lacking(RENT, START, has_file=False)
     ('Choose a machine or a GPU first.', '')
     """
+    if on == QUOTE and has_file:
+        return ""
     if "train" not in picked:
         return "Choose what you train first."
     if on != RENT and "machine" not in picked and not (on == RUN and is_listed):

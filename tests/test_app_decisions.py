@@ -214,10 +214,11 @@ def test_a_plan_shows_what_limits_it_and_the_range_of_its_figures():
     said = words(test)
     assert "limit: computing, 94 % of the time" in said
     assert "* The deadline does not bind" in said
-    assert re.search(r"run: [\d.]+ h for 90 epochs; at most [\d.]+ h with 80 %", said)
-    assert re.search(r"cost: \$[\d.]+; at most \$[\d.]+ with 80 %", said)
+    assert re.search(r"run: [\d.]+ h \(80 %: [\d.]+ h to [\d.]+ h\) for 90 epochs", said)
+    assert re.search(r"cost: \$[\d.]+ \(80 %: \$[\d.]+ to \$[\d.]+\)", said)
+    assert re.search(r"; 80 % likely to be at most [\d.]+ h and \\?\$[\d.]+", said)
     surer = opened("plan", instance="p3.16xlarge", epochs="90", deadline="24h", confidence="95%")
-    assert re.search(r"run: .*; at most [\d.]+ h with 95 %", words(surer))
+    assert re.search(r"; 95 % likely to be at most [\d.]+ h and ", words(surer))
     figure = json.loads(test.get("plotly_chart")[0].proto.spec)
     assert any(trace["name"] == "80 % of the chosen" for trace in figure["data"])
 

@@ -104,6 +104,36 @@ def test_resnet_is_one_click_away():
     sound(button(test, "ResNet-50 instead").click().run())
     assert test.query_params["train"] == "resnet50"
     assert "On how many tokens" not in [field.label for field in test.text_input]
+    assert "within" not in test.query_params  # 60 days were of the example
+    mine = opened(FIRST[0])
+    sound(mine.text_input(key="option-start-within").set_value("30d").run())
+    sound(button(mine, "ResNet-50 instead").click().run())
+    assert mine.query_params["within"] == "30d"
+
+
+def test_kinds_of_price_are_called_as_in_the_answer():
+    (kinds,) = (each for each in opened(FIRST[0]).multiselect if each.key == "option-start-prices")
+    assert "reserved for 1 year" in kinds.options
+    assert "reserved-1y" not in kinds.options
+
+
+def test_what_a_file_states_is_not_asked():
+    """A listing has no network, and this one its GPUs; a quote's file states everything."""
+    test = uploaded(opened(FIRST[0], **MEASURED), "nccl.txt", OF_A100)
+    shown = {each.key for each in (*test.selectbox, *test.number_input)}
+    assert {"option-start-machine"} == shown & {
+        "option-start-train",
+        "option-start-machine",
+        "option-start-of-gpus",
+    }
+    assert "What you train does not count for a listing of collectives" in words(test)
+    test = opened(FIRST[0], **{**MINE, "on": "a_quote"}, train="llama-3-70b")
+    uploaded(test, "offer.toml", OFFER, "quote-file")
+    assert not [each for each in test.selectbox if each.key == "option-start-train"]
+    assert "The quote in use is offer.toml." in words(test)
+    sound(button(test, "Check the quote").click().run())
+    assert set(test.query_params) == {"own-quote"}
+    assert not test.error
 
 
 def test_an_address_of_the_time_when_predict_was_at_the_root_opens_it():
@@ -147,6 +177,15 @@ OF_A100 = (
     "  1073741824  268435456  float  sum  -1  22962.0  46.76  87.68\n"
     "  8589934592  2147483648  float  sum  -1  182770.9  47.00  88.12\n"
 )
+OFFER = """title = "An offer"
+[scenario]
+workload = "resnet50"
+accelerator = "v100-sxm2-16gb"
+world_size = 8
+[[claims]]
+quantity = "images_per_second"
+value = 2800
+"""
 MEASURED = {"on": "a_run_I_measured", "train": "resnet50", "of-gpus": "16"}
 
 
@@ -181,7 +220,7 @@ def test_a_listing_names_its_machines_unless_somebody_chose_others():
     machine = test.selectbox(key="option-start-machine")
     assert machine.value is None  # the page had filled in DGX H100
     assert machine.placeholder == "as the listing says"
-    assert "Measured on NVIDIA A100-SXM4-80GB is what is in nccl.txt." in words(test)
+    assert "The measurement in use, on NVIDIA A100-SXM4-80GB, is in nccl.txt." in words(test)
     sound(button(test, "Say whether that is normal").click().run())
     assert "node" not in test.query_params
     assert test.selectbox(key="option-accelerator").placeholder == "as the listing says"

@@ -609,3 +609,9 @@ def test_money_is_written_as_in_other_plans_never_as_a_power_of_ten():
         r"\$[\d,.]+M? each, \$[\d,.]+M? in all",
         text,
     )
+
+
+def test_a_name_that_fits_several_machines_says_which_was_taken():
+    taken = perfmodel.fleets("8 x dgx-a100", ["4 x dgx-a100"], **JOB).notes[0]
+    assert taken == "dgx-a100 is taken as dgx-a100-80gb, the most common; also dgx-a100-40gb"
+    assert not any("taken as" in note for note in perfmodel.fleets(HAVE, ["4 x dgx-h100"], **JOB).notes)

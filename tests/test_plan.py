@@ -8,6 +8,7 @@ import json
 import math
 import re
 import subprocess
+from dataclasses import asdict
 from statistics import NormalDist
 
 import numpy as np
@@ -23,6 +24,7 @@ from perfmodel.decide.planning.gpu_counts import doubled, sized
 from perfmodel.decide.planning.launch import predict_command, slurm_job, torchrun
 from perfmodel.decide.planning.machines import Machine
 from perfmodel.decide.planning.plan_verdict import notes, verdict
+from perfmodel.decide.planning.price_words import offered
 from perfmodel.decide.planning.startable import NCCL_ALGORITHMS, NEARLY, startable
 from perfmodel.decide.planning.valued import valued
 from perfmodel.decide.prices import Price
@@ -299,9 +301,17 @@ def test_the_choice_among_three_plans_by_hand():
     for deadline, budget, words in (
         (HOUR, None, ["Take 4 machines of 8 x V100 SXM2 16 GB (AWS): 23.5 min, $38.28, the cheapest within"]),
         (1500.0, None, ["meets the deadline of 25 min with 80 %", "with 67 %", "--confidence 0.67"]),
-        (600.0, None, ["meets the deadline of 10 min with 80 %", "it is over the deadline by 13.5 min"]),
-        (None, 30.0, ["meets the budget of $30 with 80 %", "it is over the budget by $8.28"]),
-        (HOUR, 30.0, ["meets the deadline of 60 min and the budget of $30", "over the budget by $8.28"]),
+        (
+            600.0,
+            None,
+            ["meets the deadline of 10 min with 80 %", "at most it is over the deadline by 16.4 min (80 %)"],
+        ),
+        (None, 30.0, ["meets the budget of $30 with 80 %", "at most it is over the budget by $13.15 (80 %)"]),
+        (
+            HOUR,
+            30.0,
+            ["meets the deadline of 60 min and the budget of $30", "over the budget by $13.15 (80 %)"],
+        ),
         (None, None, ["the cheapest of all"]),
     ):
         found = by_hand(Goal(epochs=90, deadline=deadline, budget=budget))
@@ -809,6 +819,9 @@ def test_the_risk_not_to_fit_counts_in_every_probability():
     for deadline, met in ((0.999 * at_the_edge, False), (1.001 * at_the_edge, True)):
         found = by_hand(Goal(epochs=90, deadline=deadline), capacity=capacity)
         assert found.met is met
+    advised = verdict(by_hand(Goal(epochs=90, deadline=1e9), capacity=capacity))[0]
+    assert advised.endswith(" It fits into memory with 90 %; no plan within the limits is sure to.")
+    assert "memory" not in verdict(by_hand(Goal(epochs=90, deadline=1e9)))[0]
     for limit in ({"deadline": 1e9}, {}):  # more surely than it fits nothing can be said of it
         found = by_hand(Goal(epochs=90, confidence=0.95, **limit), capacity=capacity)
         assert found.chosen is None
@@ -831,16 +844,64 @@ def test_what_would_make_a_goal_possible_does(limit):
     limits["both"] = {"deadline": 1800.0, "budget": 20.0}
     found = perfmodel.plan(**P3, max_gpus=64, **limits[limit])
     assert not found.met
-    named = {one.option: one for one in found.alternatives if one.option in ("deadline", "budget")}
-    if limit == "both":
-        assert not any(one.meets for one in named.values())
-        changes = [{name: one.value for name, one in named.items()}]
-    else:
-        assert all(one.meets for one in named.values())
-        changes = [{name: float(f"{one.value:.3g}")} for name, one in named.items()]
-    for change in changes:
+    named = [one for one in found.alternatives if one.option in ("deadline", "budget")]
+    assert named
+    assert any(one.along_with for one in named) == (limit == "both")
+    for one in named:
+        change = {one.option: one.value, **one.along_with}
+        change = {name: float(f"{value:.3g}") for name, value in change.items()}
         assert all(f"a {name} of " in found.card.advice for name in change)
         assert perfmodel.plan(**P3, max_gpus=64, **limits[limit] | change).met
+
+
+HOPELESS_70B = {"workload": "llama-3-70b", "instances": "p5.48xlarge", "framework": "megatron-core@2026"}
+
+
+@pytest.mark.any_version
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"deadline": 60 * DAY, "budget": 5e6},
+        {"deadline": 60 * DAY, "tokens": 5e12},
+        {"budget": 2e5, "tokens": 1e11, "max_gpus": 64},
+        {
+            "deadline": 60 * DAY,
+            "budget": 1e6,
+            "tokens": 1e12,
+            "instances": "p4d.24xlarge",
+            "pricing": ("on-demand", "reserved-1y"),
+        },
+    ],
+)
+def test_every_change_that_is_proposed_gives_a_plan_when_it_is_followed(limits):
+    found = perfmodel.plan(**HOPELESS_70B | limits)
+    assert not found.met
+    assert found.alternatives
+    for one in found.alternatives:
+        assert one.meets
+        name = {"precision": "precisions"}.get(one.option, one.option.replace("-", "_"))
+        again = perfmodel.plan(**HOPELESS_70B | limits | {name: one.value} | one.along_with)
+        assert again.met, one.option
+        assert again.chosen.probability >= 0.8
+
+
+@pytest.mark.any_version
+def test_where_no_plan_is_possible_the_tokens_that_the_limits_buy_come_first():
+    """Of 15 T tokens; twenty per cent more than those named are more than the limits buy."""
+    limits = {"deadline": 60 * DAY, "budget": 5e6}
+    found = perfmodel.plan(**HOPELESS_70B | limits)
+    one, first = found.alternatives[0], found.card.advice
+    assert (one.option, one.default) == ("tokens", 15e12)
+    assert 0.01 < one.value / 15e12 < 0.5
+    assert "the run has 15 T tokens, as its publisher trained it" in first
+    shown = f"{one.value / 1e12:g}"
+    assert f"It would be possible with {shown} T tokens, " in first
+    assert f" of 15 T (--tokens {shown}T) on " in first
+    assert not perfmodel.plan(**HOPELESS_70B, **limits, tokens=1.2 * one.value).met
+    few = perfmodel.plan(**HOPELESS_70B, **limits, tokens=10e12)
+    assert "the run has 10 T tokens, 67 % of the usual 15 T" in few.card.advice
+    hopeless = perfmodel.plan(**HOPELESS_70B, deadline=600.0)
+    assert "tokens" not in {each.option for each in hopeless.alternatives}
 
 
 def test_the_setting_decides_which_plan_is_recommended():
@@ -856,7 +917,7 @@ def test_the_setting_decides_which_plan_is_recommended():
         assert found.chosen.deadline_risk <= 1 - confidence
         assert found.chosen.run_time_at_most <= deadline * (1 + 1e-9)
         assert found.chosen.cost == pytest.approx(min(able), rel=0.0101)  # of plans that NCCL can run
-        assert found.verdict[0].endswith(f" with {100 * confidence:.0f} %.")
+        assert f"; {100 * confidence:.0f} % likely to be at most " in found.verdict[0]
         costs.append(found.chosen.cost)
         sizes.append(found.chosen.world_size)
     assert all(sure >= 0.99 * less for less, sure in itertools.pairwise(costs))
@@ -901,7 +962,7 @@ def test_where_no_plan_is_that_sure_none_is_recommended_and_the_surest_is_named(
     assert found.surest.probability == pytest.approx(max(row["probability"] for row in every), abs=0.02)
     first, sure = found.verdict[0], f"{100 * found.surest.probability:.2g} %"
     assert first.startswith("No plan of known price meets the ")
-    assert f"The surest is {found.surest.machines}, with {sure}" in first
+    assert f"The surest is {offered(asdict(found.surest))}, with {sure}" in first
     assert not any(line.startswith("Take ") for line in found.verdict)
     assert all(each.plan is None for each in found.by_confidence if each.confidence >= 0.8)
     accepted = math.floor(100 * found.surest.probability) / 100
@@ -929,7 +990,7 @@ def test_a_default_that_makes_a_plan_risky_is_named_with_what_another_value_woul
     found = perfmodel.plan(**asked)
     assert not found.met
     assert 0.2 < found.surest.deadline_risk < 0.5
-    deadline, one = found.alternatives[:2]
+    _, deadline, one = found.alternatives[:3]
     assert (deadline.option, deadline.meets) == ("deadline", True)
     assert perfmodel.plan(**asked | {"deadline": deadline.value}).met
     assert (one.option, one.value, one.meets) == ("global-batch-size", 2048, True)
@@ -976,7 +1037,7 @@ def test_a_default_that_decides_is_named_with_what_another_value_would_do():
     assert not again.alternatives
     assert one.plan.run_time == pytest.approx(again.chosen.run_time)
     words = " ".join(found.verdict)
-    assert f"With --global-batch-size 2048 (default: 1024): {one.plan.machines}" in words
+    assert f"With --global-batch-size 2048 (default: 1024): {offered(asdict(one.plan))}" in words
     told = {each["option"]: each for each in json.loads(found.to_json())["alternatives"]}
     assert told["global-batch-size"]["plan"]["run_time"] == one.plan.run_time
 

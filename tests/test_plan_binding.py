@@ -75,7 +75,7 @@ def test_how_sure_the_next_best_is_follows_from_the_ratio_of_both():
     spread = math.log(ratio["high_80"] / ratio["value"]) / NormalDist().inv_cdf(0.9)
     chance = 1 - NormalDist(0, spread).cdf(apart)
     assert next_best(result)[0].endswith(
-        f"{row['machines']}: {duration(row['run_time'])}, {dollars(row['cost'])}; "
+        f"{offered(row)}: {duration(row['run_time'])}, {dollars(row['cost'])}; "
         f"{percent(chance)} likely to be the cheaper one."
     )
 
@@ -86,7 +86,7 @@ def test_where_the_nearest_sizes_are_at_risk_another_plan_of_the_front_is_the_ne
     (said,) = next_best(result)
     kept = [row for row in result.front if row != result.chosen and row["probability"] >= 0.8]
     least = min(kept, key=lambda row: row["cost"])
-    assert said.startswith(f"Next best is {least['machines']}: {duration(least['run_time'])}, ")
+    assert said.startswith(f"Next best is {offered(least)}: {duration(least['run_time'])}, ")
 
 
 def test_of_two_commitments_the_cheaper_is_certain_and_every_sentence_says_what_is_to_be_paid():
@@ -97,7 +97,7 @@ def test_of_two_commitments_the_cheaper_is_certain_and_every_sentence_says_what_
     assert first["cost"] < chosen["cost"]  # of the run alone
     more = first["committed_cost"] - chosen["committed_cost"]
     (said,) = next_best(result)
-    assert said.startswith(f"Next best is {first['machines']}, reserved for 1 year: ")
+    assert said.startswith(f"Next best is {offered(first)}, reserved for 1 year: ")
     assert said.endswith(f" to pay, dearer by {dollars(more)}.")
     paid = {dollars(row["committed_cost"]) for row in result.front}
     named = [line for line in verdict(result) if re.match("The deadline binds|Cheaper, |To be sure", line)]

@@ -11,7 +11,7 @@ from app import bounded, bounded_worker
 from perfmodel.core.errors import InputError
 from perfmodel.core.progress import tried, watched
 from perfmodel.decide.planning import Goal, search
-from perfmodel.decide.planning.alternatives import beyond_the_cap
+from perfmodel.decide.planning.alternatives import alternatives
 from perfmodel.decide.planning.each_kind import best_of_each_kind
 from perfmodel.decide.planning.plan_card import advice
 from perfmodel.decide.planning.plan_verdict import verdict
@@ -114,9 +114,9 @@ def test_the_limit_of_gpus_is_named_with_what_more_would_keep():
     result = search(goal)
     first = advice(result)
     assert first.startswith("With at most 512 GPUs (--max-gpus) no plan of known price meets ")
-    more = beyond_the_cap(result)
-    assert f"With --max-gpus {more.max_gpus} the deadline of 12 h can be kept with a budget of $" in first
-    kept = goal.model_copy(update={"max_gpus": more.max_gpus, "budget": more.value})
+    (more,) = [one for one in alternatives(result) if one.option == "max-gpus"]
+    assert f"--max-gpus {more.value} (default: 512) and a budget of $" in first
+    kept = goal.model_copy(update={"max_gpus": more.value, "budget": more.along_with["budget"][1]})
     assert search(kept).met
     assert not search(kept.model_copy(update={"max_gpus": 512})).met
     assert "None is likely; the nearest is " in first

@@ -244,7 +244,7 @@ def test_a_budget_pays_for_the_whole_term_of_a_reserved_price():
     within = search(Goal(**run, budget=130_000.0)).chosen
     assert within is not None
     assert within["nodes"] == 1
-    assert cost_words(within, result.goal).startswith("$122,032 to pay, reserved for 1 year; the run uses $")
+    assert cost_words(within).startswith("$122,032 to pay, reserved for 1 year; the run uses $")
 
 
 def test_of_reserved_plans_that_keep_the_budget_that_of_least_commitment_is_the_cheapest():

@@ -42,6 +42,8 @@ from perfmodel.model.prediction.names import network_name
 
 START = {"deadline": "24h", "max-gpus": 64}
 BODY = ("deadline", "budget", "confidence", "max-gpus")
+NAME, TIME = 180, 70
+# Widths of the columns that a phone shows at once [px].
 SIDE = ("workload", "accelerator", "instance", "node", "strategy", "precision", "pricing", "price")
 
 
@@ -53,16 +55,16 @@ def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:
 def table(rows: list[dict[str, Any]], result: dict[str, Any]) -> list[dict[str, Any]]:
     """Return plans of an answer as a table, with marks and what they take and cost at most.
 
-    Time and cost come first, so that a phone shows them.
+    Plan, time and cost come first, so that a phone shows them.
     """
     confidence = result["goal"]["confidence"]
     at = f"at {percent(confidence)}"
     return [
         {
-            "mark": mark_of(row, result),
+            "plan": name,
             "time": duration(row["run_time"]),
             "cost [USD]": payment(row),
-            "plan": name,
+            "mark": mark_of(row, result),
             f"time {at}": "" if row["run_time_at_most"] is None else duration(row["run_time_at_most"]),
             f"cost {at} [USD]": row["cost_at_most"],
             "strategy": row["strategy"],
@@ -184,10 +186,10 @@ def page(request: PageRequest) -> None:
             selection_mode="single-row",
             key="plans",
             column_config={
-                name: st.column_config.NumberColumn(format="dollar")
-                for name in ("cost [USD]", f"cost at {percent(goal.confidence)} [USD]")
-            }
-            | {
+                "plan": st.column_config.TextColumn(width=NAME),
+                "time": st.column_config.TextColumn(width=TIME),
+                "cost [USD]": st.column_config.NumberColumn(format="dollar", width=TIME),
+                f"cost at {percent(goal.confidence)} [USD]": st.column_config.NumberColumn(format="dollar"),
                 "epochs": st.column_config.NumberColumn(format="localized"),
             },
         )

@@ -1,20 +1,41 @@
 """First page: asks what is trained, on what and within what, and leads to the page that answers."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
-from app import file_marks, history, measured_files, session_hardware, start_fields
+from app import file_marks, history, measured_files, own_uploads, session_hardware, start_fields
 from app.looks import refused_words
 from app.measured_files import applies, named_by_listing
 from app.plain import plain
 from app.start_examples import EXAMPLES
-from app.start_fields import EVERY, HOW, ON, PAGE, RENT, RUN, START, TRAIN, WHOLE
-from app.state import choose, chosen, close_page, newest, open_page, widget
+from app.start_fields import (
+    DEADLINE,
+    EVERY,
+    FILES,
+    HOW,
+    MEASURED,
+    ON,
+    PAGE,
+    QUOTE,
+    RENT,
+    RUN,
+    START,
+    TRAIN,
+    WHOLE,
+)
+from app.state import choose, chosen, clear, close_page, is_by_hand, newest, open_page, widget
 from perfmodel.core.errors import InputError
 
 INSTEAD = {"llama-3-8b": "Llama 3 8B", "llama-3-70b": "Llama 3 70B", "resnet50": "ResNet-50"}
 # Networks that are one click away.
 WIDTH, NARROW = 900, 480
 # Of the form and of its first field [px].
+NOT_ASKED = {
+    RUN: "What you train does not count for a listing of collectives, so it is not asked.",
+    QUOTE: "The file states what is promised of what, so it is not asked.",
+}
+# Question -> why its file leaves fields out.
 
 
 def to_predict_if_its_address() -> None:
@@ -31,6 +52,22 @@ def take(name: str) -> None:
     choose({TRAIN: name})
 
 
+def asked_about(on: str) -> Callable[[str], bool]:
+    """Return whether a question asks for an option of the page that answers: not what its file states."""
+    if on == RUN:
+        return applies
+    return lambda name: on != QUOTE or not session_hardware.files(FILES[on])
+
+
+def own_file(on: str) -> None:
+    """Draw the fields for a file that answers a question."""
+    if on == RUN:
+        measured_files.fields()
+    else:
+        own_uploads.field("quote", "Or a quote's file", "quote-file")
+        own_uploads.in_use_line("quote", "The quote in use is", "Put it away")
+
+
 def page() -> None:
     """Draw the page."""
     to_predict_if_its_address()
@@ -43,30 +80,38 @@ def page() -> None:
         st.markdown(
             "**Choose what you train and a question. The next page answers; change every detail there.**"
         )
+    is_of_example = newest(known[DEADLINE.name]) == START[DEADLINE.name] and not is_by_hand(DEADLINE)
+    if is_of_example and is_by_hand(TRAIN) and newest(known[TRAIN.name]) != START[TRAIN.name]:
+        clear([DEADLINE])
+    asks = asked_about(newest(known[ON.name]) or RENT)
+    has_tokens = start_fields.is_transformer(newest(known["train"]))
     with st.container(border=True, key="asking", width=WIDTH):
-        with st.container(width=NARROW):
-            train = widget(known["train"])
-        with st.container(horizontal=True):
-            for name, title in INSTEAD.items():
-                if name != train:
-                    st.button(f"{title} instead", key=f"train-{name}", on_click=take, args=(name,))
-        has_tokens = start_fields.is_transformer(newest(known["train"]))
-        if has_tokens:
-            widget(known[HOW.name])
+        if asks("workload"):
+            with st.container(width=NARROW):
+                train = widget(known["train"])
+            with st.container(horizontal=True):
+                for name, title in INSTEAD.items():
+                    if name != train:
+                        st.button(f"{title} instead", key=f"train-{name}", on_click=take, args=(name,))
+            if has_tokens:
+                widget(known[HOW.name])
         on = widget(known[ON.name]) or RENT
         said = {option.name: value for option in EVERY if (value := newest(known[option.name])) is not None}
         with st.container(horizontal=True, vertical_alignment="top", key="page-body"):
             for option in start_fields.fields(on, said, bool(named_by_listing())):
-                widget(known[option.name]._replace(label=option.label, usual=option.usual))
-        if on == RUN:
+                if option.name == MEASURED.name or asks(start_fields.goes_as(option.name)):
+                    widget(known[option.name]._replace(label=option.label, usual=option.usual))
+        if not asks("workload"):
+            st.caption(NOT_ASKED[on])
+        if on in FILES:
             try:
-                measured_files.fields()
+                own_file(on)
             except InputError as error:
                 st.error(plain(refused_words(error)))
         place = st.container(horizontal=True, vertical_alignment="center")
     close_page(PAGE, known, top)
     picked = chosen(known)
-    has_file = bool(session_hardware.files("measured"))
+    has_file = on in FILES and bool(session_hardware.files(FILES[on]))
     lacking = start_fields.lacking(on, picked, has_file, bool(named_by_listing()))
     with place:
         labels = start_fields.answers(on, has_tokens, picked.get("of-gpus", 1))
@@ -78,8 +123,7 @@ def page() -> None:
                 disabled=bool(lacking),
             ):
                 query = start_fields.query(picked, on, leads_to, session_hardware.catalogue())
-                counting = {name: text for name, text in query.items() if on != RUN or applies(name)}
-                file_marks.go_to(leads_to, counting)
+                file_marks.go_to(leads_to, {name: text for name, text in query.items() if asks(name)})
         if lacking:
             st.caption(lacking)
     st.caption("Or see an example")

@@ -16,6 +16,8 @@ class UnknownPrice(NamedTuple):
     name: str
     even: float | None
     """Rent of a machine at which it costs as much as what would be taken else [USD/h]; None if not known."""
+    kind: str | None = None
+    """Kind of the price."""
 
     @property
     def below(self) -> str:
@@ -60,14 +62,17 @@ def to_ask(lacking: Sequence[UnknownPrice], taken: str | None) -> str:
     'ask for the prices of B and C (cheaper below $3 an hour of a machine) before you take A'
     >>> to_ask([UnknownPrice("A", None), UnknownPrice("B", None)], None)
     'take whichever costs you less'
+    >>> to_ask([UnknownPrice("B", 12.5, "reserved-1y")], "A").partition("than ")[-1]
+    'A, as every hour of the term is paid'
     """
-    if taken is not None and len(lacking) == 1 and (even := lacking[0].even):
-        below = f"below {dollars(even)} an hour of a machine it is cheaper than {taken}"
-        return f"ask for the price of {lacking[0].name}: {below}"
-    *most, last = (each.below for each in lacking)
-    names = f" of {', '.join(most)} and {last}" if most else f" of {last}"
     if taken is None and len(lacking) > 1:
         return f"take whichever costs you {'less' if len(lacking) == 2 else 'least'}"
+    *most, last = (each.below for each in lacking)
+    names = f" of {', '.join(most)} and {last}" if most else f" of {last}"
     if taken is None:
         return f"ask for the price{names}"
-    return f"ask for the {plural('price', len(lacking))}{names} before you take {taken}"
+    whole = ", as every hour of the term is paid" if any(e.even and e.kind in TERMS for e in lacking) else ""
+    if len(lacking) == 1 and (even := lacking[0].even):
+        below = f"below {dollars(even)} an hour of a machine it is cheaper than {taken}"
+        return f"ask for the price of {lacking[0].name}: {below}{whole}"
+    return f"ask for the {plural('price', len(lacking))}{names} before you take {taken}{whole}"

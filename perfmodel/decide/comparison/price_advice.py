@@ -88,7 +88,12 @@ def advice(cases: Sequence[Case], taken: Case | None, confidence: float) -> str:
 def prices_to_ask(lacking: Sequence[Case], taken: Case | None) -> str:
     """Return which prices to ask for, and below which each is cheaper than the case to take of the others."""
     unknown = [
-        UnknownPrice(case.name, None if taken is None else even_price(case, taken)) for case in lacking
+        UnknownPrice(
+            case.name,
+            None if taken is None else even_price(case, taken),
+            kind_of(case.price, case.conditions),
+        )
+        for case in lacking
     ]
     return to_ask(unknown, None if taken is None else taken.name)
 

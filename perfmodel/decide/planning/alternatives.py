@@ -1,8 +1,9 @@
-"""What would make a goal possible that no plan meets: other limits, and other values of defaults."""
+"""What makes a goal possible that no plan meets: fewer tokens, other limits, other values of defaults."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -11,11 +12,11 @@ import numpy as np
 from perfmodel.core.candidates import TooManyCandidates
 from perfmodel.core.errors import InputError
 from perfmodel.core.problem import Note
-from perfmodel.core.units import dollars, duration
+from perfmodel.core.units import dollars, duration, many, percent
 from perfmodel.decide.planning.goal import BATCH_TOO_LARGE, Goal
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.searches import search
-from perfmodel.decide.planning.within import HOPELESS, likely, wanted
+from perfmodel.decide.planning.within import likely, paid
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.run import Run
 from perfmodel.model.setting.sharing import predicts_tokens
@@ -24,44 +25,48 @@ TIMES = (2, 4, 8)
 """Multiples of a default that are tried, the nearest first (a choice)."""
 FASTER = {"bf16": "fp8", "amp": "fp8", "fp16": "fp8"}
 """Precision -> a faster one that is tried, of accelerators that have it."""
+TRIES = 4
+"""Lengths of a run that are tried, each as long as the plans of the one before allow (a choice)."""
+LEAST = 0.01
+"""Share of a run's tokens below which what the limits buy is no such run (a choice)."""
 ROUNDING = 1.00503
 """Factor after which three digits are never below the number itself."""
 
 
 class Alternative(NamedTuple):
-    """Another limit, or another value of an option left at its default, with the plan it leads to."""
+    """Another length or limit, or another value of a default, with which a plan meets every limit."""
 
     option: str
     """Name of the option on the command line."""
     default: float | int | str
-    """Limit that was given, or default that the search used."""
+    """Length or limit that was given, or default that the search used."""
     value: float | int | str
-    """Value that would do, or that was tried instead; a deadline in seconds, a budget in dollars."""
-    meets: bool
-    """Whether a plan then meets every limit with the probability asked for."""
+    """Value that would do; a deadline in seconds, a budget in dollars."""
     plan: dict[str, Any]
-    """The chosen plan with that value, else the surest."""
+    """The plan that is chosen then."""
+    along_with: Mapping[str, tuple[float, float]] = {}
+    """Another limit that must change with it, by name -> what was given, what would do."""
 
     @property
     def words(self) -> str:
-        """The other value, as text."""
-        if self.option in SHOWN:
-            shown = SHOWN[self.option]
-            value, default = float(self.value), float(self.default)
-            return f"a {self.option} of {shown(value)} ({shown(value - default)} more)"
-        return f"--{self.option} {self.value} (default: {self.default})"
+        """The other values, as text."""
+        changes = {self.option: (self.default, self.value), **self.along_with}
+        return " and ".join(_change(name, *values) for name, values in changes.items())
 
 
-class BeyondTheCap(NamedTuple):
-    """One limit that would do with more GPUs than a search tried, the other being kept."""
+def _change(option: str, default: float | int | str, value: float | int | str) -> str:
+    """Return another value of an option, and what it is compared with."""
+    if option == "tokens":
+        tokens, share = many(float(value)), percent(float(value) / float(default))
+        return f"{tokens} tokens, {share} of {many(float(default))} (--tokens {tokens.replace(' ', '')})"
+    if option in SHOWN:
+        shown = SHOWN[option]
+        return f"a {option} of {shown(float(value))} ({shown(float(value) - float(default))} more)"
+    return f"--{option} {value} (default: {default})"
 
-    max_gpus: int
-    option: str
-    """``deadline`` or ``budget``."""
-    value: float
-    """Of that limit [s], [$]."""
-    plan: dict[str, Any]
-    """That keeps both limits then."""
+
+SHOWN = {"deadline": duration, "budget": dollars}
+"""Limits of a goal -> how they are written."""
 
 
 def cap_binds(result: SearchResult) -> bool:
@@ -73,52 +78,74 @@ def cap_binds(result: SearchResult) -> bool:
 
 
 @lru_cache(maxsize=1)
-def beyond_the_cap(result: SearchResult) -> BeyondTheCap | None:
-    """Return the fewest GPUs beyond the default limit with which one of two limits can be kept.
-
-    None where another limit was given, or where a single limit is missed, of which ``alternatives`` has it.
-    """
-    surest, goal = result.surest, result.goal
-    if surest is None or not cap_binds(result) or goal.deadline is None or goal.budget is None:
-        return None
-    for option, field, _, values in _defaults(result, surest):
-        for value in values if option == "max-gpus" else ():
-            answer = _searched(result, field, value)
-            if answer is None or answer.met:
-                return None  # it is an alternative of its own
-            kept = [one for one in _limits(answer) if one.meets and one.option == "budget"]
-            if kept:
-                return BeyondTheCap(int(value), "budget", float(kept[0].value), kept[0].plan)
-    return None
-
-
-SHOWN = {"deadline": duration, "budget": dollars}
-"""Limits of a goal -> how they are written."""
-
-
-@lru_cache(maxsize=1)
 def alternatives(result: SearchResult) -> list[Alternative]:
-    """Return what would help to meet the limits: the limits that some plan meets, then values of defaults.
+    """Return what makes a goal possible: fewer tokens, limits that some plan meets, values of defaults.
 
-    Of each option it is the first value with which a plan meets them with the probability asked for, else the
-    best one.  Values are tried on the machine of the surest plan only.  Empty where the limits are met or
-    nothing helps.
+    Of each option it is the first value with which a plan meets them with the probability asked for.  Values
+    of defaults are tried on the machine of the surest plan only.  Empty where the limits are met or nothing
+    helps.
     """
-    surest = result.surest
+    surest = result.surest_row
     if surest is None or result.met:
         return []
-    helping = _limits(result)
-    for option, field, default, values in _defaults(result, surest):
-        best: Alternative | None = None
-        for value in values:
-            one = _tried(result, option, field, default, value)
-            if one is not None and (best is None or _better(one.plan, best.plan, result.by_cost)):
-                best = one
-            if one is not None and one.meets:
-                break
-        if best is not None and (best.meets or _better(best.plan, surest, result.by_cost)):
-            helping.append(best)
+    helping = [*_fewer_tokens(result), *_limits(result)]
+    for option, field, default, values in _defaults(result, result.row(surest)):
+        tried = (_tried(result, surest, option, field, default, value) for value in values)
+        helping += filter(None, [next((one for one in tried if one is not None), None)])
     return helping
+
+
+def _fewer_tokens(result: SearchResult) -> list[Alternative]:
+    """Return the most tokens that the limits buy, of a run whose tokens are given; empty for too few.
+
+    Fewer tokens allow a smaller batch only, with which a plan may be slower: a length is tried, and shortened
+    as far as its own plans need it.
+    """
+    goal = result.goal
+    if goal.tokens is None:
+        return []
+    tokens, answer = goal.tokens, result
+    for _ in range(TRIES):
+        share = _share_bought(answer)
+        row = int(np.argmax(share))
+        tokens = _rounded_down(tokens * float(share[row]))
+        if tokens < LEAST * goal.tokens:
+            return []
+        shorter = _searched(answer, row, "tokens", tokens)
+        if shorter is None:
+            return []
+        if shorter.chosen is not None:
+            return [Alternative("tokens", goal.tokens, tokens, shorter.chosen)]
+        answer = shorter
+    return []
+
+
+def _share_bought(result: SearchResult) -> Any:
+    """Return the share of the run that each plan does within the limits, as surely as asked; (plans,).
+
+    It is 0 where a plan does not fit so surely, its price is unknown or its reserved term costs too much.
+    """
+    table, limits = result.candidates, result.goal.limits
+    amounts = _at_most(result)
+    share = np.where(np.isfinite(table["cost"]) & (table["fits_probability"] > limits.confidence), 1.0, 0.0)
+    for name, amount in amounts.items():
+        share = np.minimum(share, np.nan_to_num(getattr(limits, name) / amount))
+    if limits.budget is not None:
+        owed = paid(table)
+        share = np.where((owed > table["cost"]) & (owed > limits.budget), 0.0, share)
+    return share
+
+
+def _rounded_down(tokens: float) -> float:
+    """Return a number of two digits that is not above another.
+
+    >>> _rounded_down(4.97e12), _rounded_down(0.0)
+    (4900000000000.0, 0.0)
+    """
+    if tokens <= 0:
+        return 0.0
+    unit = 10.0 ** (math.floor(math.log10(tokens)) - 1)
+    return math.floor(tokens / unit) * unit
 
 
 def unkept(result: SearchResult) -> dict[str, dict[str, Any]]:
@@ -144,7 +171,7 @@ def _at_most(result: SearchResult) -> dict[str, Any]:
 def _limits(result: SearchResult) -> list[Alternative]:
     """Return the deadline that a plan keeps within the budget, and the budget that one keeps in time.
 
-    Where each takes the other to give way, both of the plan that is least beyond them.
+    Where each takes the other to give way, both together, of the plan that is least beyond them.
     """
     table, limits = result.candidates, result.goal.limits
     amounts = _at_most(result)
@@ -152,24 +179,23 @@ def _limits(result: SearchResult) -> list[Alternative]:
     if not beyond:
         return []
     known = np.isfinite(table["cost"]) & np.isfinite(sum(beyond))
-    limits_kept = []
+    kept = []
     for name, amount in amounts.items():
         others = limits._replace(deadline=None) if name == "deadline" else limits._replace(budget=None)
         able = known & likely(table, others)
         if able.any():
-            limits_kept.append(
-                _limit(result, name, amount, int(np.argmin(np.where(able, amount, np.inf))), True)
-            )
-    if not limits_kept and known.any():
+            row = int(np.argmin(np.where(able, amount, np.inf)))
+            kept.append(Alternative(name, *_limit(result, name, row), result.row(row)))
+    if not kept and known.any():
         row = int(np.argmin(np.where(known, np.maximum(*beyond), np.inf)))
-        limits_kept = [_limit(result, name, amount, row, False) for name, amount in amounts.items()]
-    return limits_kept
+        budget = {"budget": _limit(result, "budget", row)}
+        kept = [Alternative("deadline", *_limit(result, "deadline", row), result.row(row), budget)]
+    return kept
 
 
-def _limit(result: SearchResult, name: str, amount: Any, row: int, meets: bool) -> Alternative:
-    """Return the value of a limit that a plan keeps, which three digits do not fall below."""
-    value = ROUNDING * float(amount[row])
-    return Alternative(name, float(getattr(result.goal, name)), value, meets, result.row(row))
+def _limit(result: SearchResult, name: str, row: int) -> tuple[float, float]:
+    """Return a limit and the value of it that a plan keeps, which three digits do not fall below."""
+    return float(getattr(result.goal, name)), ROUNDING * float(_at_most(result)[name][row])
 
 
 def _defaults(
@@ -195,37 +221,33 @@ def _defaults(
 
 
 def _tried(
-    result: SearchResult, option: str, field: str, default: int | str, value: int | str
+    result: SearchResult, row: int, option: str, field: str, default: int | str, value: int | str
 ) -> Alternative | None:
-    """Return the result of a search with another value of one default; None where no plan is possible."""
-    answer = _searched(result, field, value)
-    plan = None if answer is None else answer.in_question
-    return None if answer is None or plan is None else Alternative(option, default, value, answer.met, plan)
+    """Return another value of one default if a plan meets the limits then; None where none does.
 
-
-@lru_cache(maxsize=16)
-def _searched(result: SearchResult, field: str, value: int | str) -> SearchResult | None:
-    """Return a search on the machine of the surest plan with another value of one field of its goal."""
-    surest = result.surest
-    if surest is None:
+    More GPUs may keep the deadline where the budget gives way too.
+    """
+    answer = _searched(result, row, field, value)
+    if answer is None:
         return None
-    offer = surest["instance"]
-    where = {"instances": (offer,), "nodes": ()} if offer else {"instances": (), "nodes": (surest["node"],)}
+    if answer.chosen is not None:
+        return Alternative(option, default, value, answer.chosen)
+    if field == "max_gpus" and cap_binds(result):
+        for one in _limits(answer):
+            if one.option == "budget":
+                more = {"budget": (float(one.default), float(one.value))}
+                return Alternative(option, default, value, one.plan, more)
+    return None
+
+
+def _searched(result: SearchResult, row: int, field: str, value: float | int | str) -> SearchResult | None:
+    """Return a search on the machine of one plan with another value of one field of its goal."""
+    plan = result.row(row)
+    offer = plan["instance"]
+    where = {"instances": (offer,), "nodes": ()} if offer else {"instances": (), "nodes": (plan["node"],)}
     given = (value,) if field == "precisions" else value
     goal: Goal = result.goal.model_copy(update={field: given, **where})
     try:
         return search(goal, result.catalogue, result.constants, result.known)
     except (InputError, TooManyCandidates):
         return None
-
-
-def _better(one: dict[str, Any], other: dict[str, Any], by_cost: bool) -> bool:
-    """Return whether one plan is 1 % less likely to miss the limits than another.
-
-    Of plans that surely miss them, or of an unknown risk, it is the one nearer to the deadline, else to the
-    budget, by 1 %.
-    """
-    sure, less_sure = one["probability"], other["probability"]
-    if None not in (sure, less_sure) and max(sure, less_sure) > HOPELESS:
-        return bool(1 - sure < 0.99 * (1 - less_sure))
-    return wanted(one, not by_cost) < 0.99 * wanted(other, not by_cost)

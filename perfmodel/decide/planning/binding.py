@@ -10,7 +10,7 @@ from perfmodel.core.sentences import likely_to_be
 from perfmodel.core.units import dollars, duration
 from perfmodel.decide.chance import half_width
 from perfmodel.decide.planning.alternatives import alternatives, cap_binds
-from perfmodel.decide.planning.price_words import paid_words, priced_name, to_pay
+from perfmodel.decide.planning.price_words import offered, offered_at, paid_words, to_pay
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.table_words import mark_of
 from perfmodel.decide.planning.within import owes_more, payment, wanted
@@ -56,7 +56,7 @@ def _deadline_or_budget(result: SearchResult) -> list[str]:
         return [f"The {limit} does not bind: no plan is {superlative}."]
     if better == risky:
         return []
-    return [f"The {limit} binds: without it {better['machines']} would do, {_words(better)}."]
+    return [f"The {limit} binds: without it {offered(better)} would do, {_words(better)}."]
 
 
 def next_best(result: SearchResult) -> list[str]:
@@ -74,7 +74,7 @@ def next_best(result: SearchResult) -> list[str]:
         return ["No other machine or size meets the limits."] if rejected else []
     row = able[0]
     price = "" if row["cost"] is None else f", {to_pay(row)}"
-    words = f"Next best is {priced_name(row)}: {duration(row['run_time'])}{price}"
+    words = f"Next best is {offered_at(row)}: {duration(row['run_time'])}{price}"
     if by_cost and owes_more(row) and owes_more(chosen):
         return [f"{words}, {_dearer(payment(row) - payment(chosen))}."]
     chance = _chance(result, chosen, row)

@@ -16,7 +16,7 @@ from perfmodel.decide.failures import goodput_of, states_bytes
 from perfmodel.decide.planning.price_words import offered, to_pay
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.within import payment
-from perfmodel.decide.price_kinds import BASIS, TERMS, interrupted, uninterrupted
+from perfmodel.decide.price_kinds import BASIS, interrupted, uninterrupted
 from perfmodel.decide.unknown_prices import UnknownPrice, even_rent, to_ask
 from perfmodel.hardware.catalogue.store import Catalogue
 
@@ -180,8 +180,7 @@ def prices_to_ask(result: SearchResult) -> str:
     names = [BASIS[each.kind] for each in lacking]
     names[0] = f"these machines {names[0]}"
     unknown = [
-        UnknownPrice(name, each.wins_below_usd_per_hour) for name, each in zip(names, lacking, strict=True)
+        UnknownPrice(name, each.wins_below_usd_per_hour, each.kind)
+        for name, each in zip(names, lacking, strict=True)
     ]
-    words = to_ask(unknown, BASIS[own])
-    is_reserved = any(each.kind in TERMS and each.wins_below_usd_per_hour for each in lacking)
-    return f"{capitalised(words)}{', as every hour of the term is paid' if is_reserved else ''}."
+    return f"{capitalised(to_ask(unknown, BASIS[own]))}."

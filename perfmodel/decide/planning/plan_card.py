@@ -5,26 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel.core.choices import PriceKind
-from perfmodel.core.sentences import capitalised
+from perfmodel.core.sentences import capitalised, likely_to_be
 from perfmodel.core.units import dollars, duration, many, percent, plural
-from perfmodel.decide.planning.alternatives import (
-    Alternative,
-    alternatives,
-    beyond_the_cap,
-    cap_binds,
-    unkept,
-)
+from perfmodel.decide.planning.alternatives import alternatives, cap_binds, unkept
 from perfmodel.decide.planning.each_kind import which_kind
 from perfmodel.decide.planning.goal import Goal
 from perfmodel.decide.planning.price_words import (
     IN_PARENTHESES,
     basis_words,
     offered,
+    offered_at,
     paid_words,
     price_notes,
 )
 from perfmodel.decide.planning.results import SearchResult
-from perfmodel.decide.planning.within import HOPELESS, owes_more, payment
+from perfmodel.decide.planning.within import HOPELESS, owes_more, payment, wanted
 from perfmodel.decide.price_kinds import rate_words
 from perfmodel.decide.prices import no_price_words
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -33,6 +28,7 @@ from perfmodel.model.prediction.card import limit_of, memory_words, rests_on, ro
 from perfmodel.model.prediction.memory_odds import CERTAIN
 from perfmodel.model.prediction.result import Prediction
 from perfmodel.model.transformers.layout_words import in_full
+from perfmodel.workloads.recipes.token_recipes import token_recipe
 
 Row = dict[str, Any]
 
@@ -57,9 +53,9 @@ def card_of_plan(result: SearchResult) -> Card:
     return Card.model_construct(
         advice=advice(result),
         machines=machines_words(plan, result.goal),
-        run=run_words(plan, result.goal),
+        run=run_words(plan),
         time=prediction.time_words,
-        cost=cost_words(plan, result.goal),
+        cost=cost_words(plan),
         chance=chance_words(plan, result.goal, prediction),
         memory=memory_words(prediction),
         limit=limit_of(prediction),
@@ -83,10 +79,33 @@ def _taken(result: SearchResult, chosen: Row) -> str:
         within += " as predicted: how sure that is, is not known"
     amounts = [duration(chosen["run_time"]), *([] if chosen["cost"] is None else [dollars(payment(chosen))])]
     most = at_most_words(result.goal, chosen)
-    kind = which_kind(result)
-    return f"{kind}{' ' if kind else ''}" + (
-        f"Take {offered(chosen)}{basis_words(chosen)}: {', '.join(amounts)}, {within}{most and f'; {most}'}."
-    )
+    taken = f"Take {offered_at(chosen)}: {', '.join(amounts)}, {within}{most and f'; {most}'}."
+    return " ".join(filter(None, [which_kind(result), taken, _may_not_fit(result, chosen)]))
+
+
+def _may_not_fit(result: SearchResult, chosen: Row) -> str:
+    """Return how likely a plan fits, and what one that surely does costs more; empty of one that does."""
+    fits = chosen["memory"]["fits_probability"]
+    if fits >= CERTAIN:
+        return ""
+    first, safe = f"It fits into memory with {percent(fits)}", result.surely_fitting
+    if safe is None:
+        return f"{first}; no plan{' within the limits' if result.goal.limits.words else ''} is sure to."
+    more = wanted(safe, result.by_cost) - wanted(chosen, result.by_cost)
+    show, worse = (dollars, "costs {} more") if result.by_cost else (duration, "takes {} longer")
+    than = worse.format(show(more) if more > 0 else "no")
+    sure = percent(safe["memory"]["fits_probability"])
+    return f"{first}; one that fits with {sure} {than}: {compared(safe, result)}."
+
+
+def compared(plan: Row, result: SearchResult) -> str:
+    """Return the machines of a plan; where they are those chosen, what the plan does differently on them."""
+    chosen = result.chosen
+    if chosen is None or plan["machines"] != chosen["machines"]:
+        return offered(plan)
+    known = used_words(chosen, result.goal).split(", ")
+    changed = [part for part in used_words(plan, result.goal).split(", ") if part not in known]
+    return f"the same machines, {', '.join(changed)}"
 
 
 def at_most_words(goal: Goal, plan: Row) -> str:
@@ -94,47 +113,34 @@ def at_most_words(goal: Goal, plan: Row) -> str:
     if plan["run_time_at_most"] is None or plan["run_time_at_most"] == plan["run_time"]:
         return ""
     cost = "" if plan["cost_at_most"] is None else f" and {dollars(plan['cost_at_most'])}"
-    return f"at most {duration(plan['run_time_at_most'])}{cost} with {percent(goal.confidence)}"
+    return likely_to_be(f"at most {duration(plan['run_time_at_most'])}{cost}", goal.confidence)
 
 
 def _not_met(result: SearchResult, surest: Row) -> str:
-    """Return what no plan does, what would make it possible, and how near the surest plan comes."""
+    """Return what no plan does and why, what would make it possible, and how near the surest plan comes."""
     goal, sure = result.goal, surest["probability"]
     what = f"meets {limit_words(goal)}" if goal.limits.words else "fits into memory"
-    capped = cap_binds(result)
-    within = f"With at most {goal.max_gpus:,} GPUs (--max-gpus) no" if capped else "No"
-    first = f"{within} plan of known price {what} with {percent(goal.confidence)}."
-    more = beyond_the_cap(result)
-    if more is not None:
-        shown = dollars(more.value) if more.option == "budget" else duration(more.value)
-        kept = limit_words(goal, but=more.option)
-        first += f" With --max-gpus {more.max_gpus} {kept} can be kept with a {more.option} of {shown}:"
-        first += f" {offered(more.plan)}."
-    would = _would_do(alternatives(result))
+    within = f"With at most {goal.max_gpus:,} GPUs (--max-gpus) no" if cap_binds(result) else "No"
+    length = f": {_length_words(goal)}" if goal.tokens is not None and goal.limits.words else ""
+    first = f"{within} plan of known price {what} with {percent(goal.confidence)}{length}."
+    would = [f"{one.words} on {offered(one.plan)}" for one in alternatives(result)]
     if sure is not None and sure >= 0.5:
         would.append(f"a risk of {percent(1 - sure)} (--confidence {int(100 * sure) / 100:g})")
-    possible = "Without more GPUs it" if more is not None else "It"
-    possible = f" {possible} would be possible with {'; or '.join(would)}." if would else ""
-    possible += "".join(
-        _unkept(goal, name, plan)
-        for name, plan in unkept(result).items()
-        if more is None or name == more.option
-    )
+    possible = f" It would be possible with {'; or '.join(would)}." if would else ""
+    possible += "".join(_unkept(goal, name, plan) for name, plan in unkept(result).items())
     hopeless = sure is not None and sure <= HOPELESS
     which = "None is likely; the nearest is" if hopeless else "The surest is"
     words = "" if sure is None or hopeless else f", with {percent(sure)}"
-    return f"{first}{possible} {which} {surest['machines']}{words}{_over(goal, surest)}."
+    return f"{first}{possible} {which} {offered(surest)}{words}{_over(goal, surest)}."
 
 
-def _would_do(options: list[Alternative]) -> list[str]:
-    """Return what would make a goal possible, as texts; of limits that do so only together, one text."""
-    limits = [one for one in options if one.option in ("deadline", "budget")]
-    alone = [f"{one.words} on {offered(one.plan)}" for one in limits if one.meets]
-    alone += [one.words for one in options if one.meets and one not in limits]
-    together = [one.words for one in limits if not one.meets]
-    if not together:
-        return alone
-    return [*alone, f"{' and '.join(together)} on {offered(limits[0].plan)}"]
+def _length_words(goal: Goal) -> str:
+    """Return the tokens of a run, against those that its network is usually trained on."""
+    tokens, usual = float(goal.tokens or 0.0), token_recipe(goal.network())
+    if usual.tokens is None or tokens == usual.tokens:
+        return f"the run has {usual.fit.target}"
+    share = percent(tokens / usual.tokens) if tokens < usual.tokens else f"{tokens / usual.tokens:.2g} x"
+    return f"the run has {many(tokens)} tokens, {share} of the usual {many(usual.tokens)}"
 
 
 def _unkept(goal: Goal, name: str, plan: Row) -> str:
@@ -151,13 +157,14 @@ def _unkept(goal: Goal, name: str, plan: Row) -> str:
 
 
 def _over(goal: Goal, surest: Row) -> str:
-    """Return by how much a plan is over the limits as predicted; empty where it is not."""
+    """Return by how much a plan may be over the limits, as surely as asked for; empty where it is not."""
+    time, cost = surest["run_time_at_most"], surest["cost_at_most"]
     over = []
-    if surest["meets_deadline"] is False:
-        over.append(f"over the deadline by {duration(surest['run_time'] - (goal.deadline or 0.0))}")
-    if surest["within_budget"] is False:
-        over.append(f"over the budget by {dollars(payment(surest) - (goal.budget or 0.0))}")
-    return f": as predicted it is {' and '.join(over)}" if over else ""
+    if goal.deadline is not None and time is not None and time > goal.deadline:
+        over.append(f"over the deadline by {duration(time - goal.deadline)}")
+    if goal.budget is not None and cost is not None and cost > goal.budget:
+        over.append(f"over the budget by {dollars(cost - goal.budget)}")
+    return f": at most it is {' and '.join(over)} ({percent(goal.confidence)})" if over else ""
 
 
 def _without_a_plan(result: SearchResult) -> str:
@@ -211,8 +218,8 @@ def strategy_words(plan: Row) -> str:
     return f"all-reduce ({plan['algorithm']})" if plan["strategy"] == "all-reduce" else str(plan["strategy"])
 
 
-def run_words(plan: Row, goal: Goal) -> str:
-    """Return time and length of a run, with what it is at most or the interval."""
+def run_words(plan: Row) -> str:
+    """Return time and length of a run, with the interval."""
     if plan["run_time"] is None:
         return ""
     if plan["layout"]:
@@ -221,28 +228,21 @@ def run_words(plan: Row, goal: Goal) -> str:
         length = f"{plan['epochs']:{'.4g' if plan['epochs'] < 1000 else ',.0f'}} epochs"
     else:
         length = f"{many(plan['samples'])} samples"
-    return _amount(plan, "run_time", duration, goal, f" for {length}")
+    return _amount(plan, "run_time", duration, f" for {length}")
 
 
-def cost_words(plan: Row, goal: Goal) -> str:
-    """Return the cost of a run, the kind of price, and what it is at most or the interval."""
+def cost_words(plan: Row) -> str:
+    """Return the cost of a run, with the interval and the kind of price."""
     if plan["cost"] is None:
         return "no price is known"
     if owes_more(plan):
         return f"{paid_words(plan)}; the run uses {dollars(plan['cost'])} of it"
-    return _amount(plan, "cost", dollars, goal, basis_words(plan))
+    return _amount(plan, "cost", dollars, basis_words(plan))
 
 
-def _amount(plan: Row, name: str, show: Any, goal: Goal, of: str) -> str:
-    """Return an amount of a plan, what it is of, and what it is at most; its interval where that is unknown.
-
-    An interval beside it would be a second bound with another meaning: of runs that fit.
-    """
+def _amount(plan: Row, name: str, show: Any, of: str) -> str:
+    """Return an amount of a plan with its interval, and what it is of; the advice says what it is at most."""
     words, low, high = show(plan[name]), plan[f"{name}_low_80"], plan[f"{name}_high_80"]
-    most = plan[f"{name}_at_most"]
-    if most is not None and most != plan[name]:
-        counted = "" if plan["memory"]["fits_probability"] >= CERTAIN else ", memory risk included"
-        return f"{words}{of}; at most {show(most)} with {percent(goal.confidence)}{counted}"
     return (
         f"{words}{of}" if low is None or high is None else f"{words} (80 %: {show(low)} to {show(high)}){of}"
     )
@@ -253,15 +253,12 @@ def chance_words(plan: Row, goal: Goal, prediction: Prediction) -> str:
     sure = plan["probability"]
     if sure is None or not goal.limits.words:
         return ""
-    risks = [
-        f"{percent(plan[f'{limit}_risk'])} to miss the {limit}"
-        for limit in ("deadline", "budget")
-        if plan[f"{limit}_risk"] is not None
-    ]
+    risks = {limit: plan[f"{limit}_risk"] for limit in ("deadline", "budget")}
+    risks = {limit: risk for limit, risk in risks.items() if risk is not None}
     fits = plan["memory"]["fits_probability"]
     if fits < CERTAIN:
-        risks.append(f"{percent(1 - fits)} not to fit into memory")
+        risks["memory"] = 1 - fits
     words = f"{percent(sure)} to keep the {goal.limits.words.replace(' and ', ' and the ')}"
     if len(risks) > 1 and sure <= SURE:
-        words += f"; {', '.join(risks)}"
+        words += f"; risks: {', '.join(f'{name} {percent(risk)}' for name, risk in risks.items())}"
     return f"{words}{rough_words(prediction, goal.confidence)}"

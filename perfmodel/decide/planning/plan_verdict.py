@@ -7,13 +7,19 @@ from typing import Any
 from perfmodel.core.units import dollars, duration, many, per_cent, percent
 from perfmodel.decide.cost_words import COMMUNICATING, IDLE
 from perfmodel.decide.failures import USUAL_CHECKPOINT_BANDWIDTH
-from perfmodel.decide.planning.alternatives import SHOWN, alternatives, beyond_the_cap
+from perfmodel.decide.planning.alternatives import SHOWN, alternatives
 from perfmodel.decide.planning.binding import binding, next_best
 from perfmodel.decide.planning.caveats import extrapolated, harder_batches, of_options
 from perfmodel.decide.planning.each_kind import prices_to_ask
 from perfmodel.decide.planning.goal import USUAL_FAILURE_INTERVAL, Goal
-from perfmodel.decide.planning.plan_card import advice, at_most_words, used_words
-from perfmodel.decide.planning.price_words import paid_words, price_notes, priced_name, prices_compared
+from perfmodel.decide.planning.plan_card import advice, at_most_words, compared
+from perfmodel.decide.planning.price_words import (
+    offered,
+    offered_at,
+    paid_words,
+    price_notes,
+    prices_compared,
+)
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.within import payment, wanted
 from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS
@@ -69,7 +75,7 @@ def verdict(result: SearchResult) -> list[str]:
         most = at_most_words(goal, fastest)
         lines.append(
             f"Fastest within {dollars(goal.budget)} as predicted{_risk_words(fastest)}: "
-            f"{fastest['machines']}: {_words(fastest)}{most and f' ({most})'}."
+            f"{offered(fastest)}: {_words(fastest)}{most and f' ({most})'}."
         )
     lines += next_best(result)
     return lines + (_were_prices_known(result) if not result.met else []) + _without_price(result)
@@ -77,7 +83,7 @@ def verdict(result: SearchResult) -> list[str]:
 
 def _without_price(result: SearchResult) -> list[str]:
     """Return a sentence on the machines that were left out because nobody has said their price."""
-    names = [row["machine"] for row in result.unpriced]
+    names = list(dict.fromkeys(map(_unpriced, result.unpriced)))
     if not names:
         return []
     more = f" and {len(names) - NAMED} more" if names[NAMED:] else ""
@@ -86,8 +92,13 @@ def _without_price(result: SearchResult) -> list[str]:
 
 def _were_prices_known(result: SearchResult) -> list[str]:
     """Return a sentence on machines without a price that meet the deadline, if any do."""
-    able = [row["machine"] for row in result.unpriced if row["best"]["meets_deadline"]]
+    able = dict.fromkeys(_unpriced(row) for row in result.unpriced if row["best"]["meets_deadline"])
     return [f"In time, were their price known: {', '.join(able)}."] if able else []
+
+
+def _unpriced(row: Row) -> str:
+    """Return a machine without a price by its accelerators and who rents it out."""
+    return offered({"machines": row["machine"], "provider": row["best"]["provider"]})
 
 
 def _risk_words(plan: Row) -> str:
@@ -110,7 +121,7 @@ def _riskier(result: SearchResult, plan: Row) -> list[str]:
     better = "Cheaper" if by_cost else "Faster"
     if wanted(other, by_cost) > (1 - NOT_WORTH_A_RISK) * wanted(plan, by_cost):
         return []
-    return [f"{better}{_risk_words(other)}: {other['machines']}: {_words(other)}."]
+    return [f"{better}{_risk_words(other)}: {offered(other)}: {_words(other)}."]
 
 
 def _sooner(result: SearchResult) -> list[str]:
@@ -125,7 +136,7 @@ def _sooner(result: SearchResult) -> list[str]:
         if 0 < more <= HARDLY_DEARER and (row["probability"] or 0.0) >= (plan["probability"] or 0.0):
             sure = "" if row["probability"] is None else f", {percent(row['probability'])} sure"
             sooner = duration(plan["run_time"] - row["run_time"])
-            return [f"{priced_name(row)}: {100 * more:.2g} % dearer, {sooner} sooner{sure}."]
+            return [f"{offered_at(row)}: {100 * more:.2g} % dearer, {sooner} sooner{sure}."]
     return []
 
 
@@ -142,33 +153,21 @@ def _surer(result: SearchResult) -> list[str]:
             return [*lines, f"None of the plans tried is sure to {percent(confidence)}."]
         rough = rough_words(result.predicted(plan), confidence)
         lines.append(
-            f"To be sure to {percent(confidence)}, of those tried: {_compared(plan, result)}: "
+            f"To be sure to {percent(confidence)}, of those tried: {compared(plan, result)}: "
             f"{_words(plan)}{rough}."
         )
         seen = plan
     return lines
 
 
-def _compared(plan: Row, result: SearchResult) -> str:
-    """Return the machines of a plan; where they are those chosen, what the plan does differently on them."""
-    chosen = result.chosen
-    if chosen is None or plan["machines"] != chosen["machines"]:
-        return str(plan["machines"])
-    known = used_words(chosen, result.goal).split(", ")
-    changed = [part for part in used_words(plan, result.goal).split(", ") if part not in known]
-    return f"the same machines, {', '.join(changed)}"
-
-
 def _otherwise(result: SearchResult) -> list[str]:
-    """Return a sentence for each other value of a default that helps to meet the limits.
+    """Return a sentence for each other value of a default with which a plan meets the limits.
 
-    Other limits are in the advice.
+    Other lengths and limits are in the advice.
     """
-    said = {*SHOWN, *(["max-gpus"] if beyond_the_cap(result) else [])}
-    helping = [one for one in alternatives(result) if one.option not in said]
+    helping = [one for one in alternatives(result) if one.option not in (*SHOWN, "tokens")]
     lines = [
-        f"{'With' if one.meets else 'Nearer with'} {one.words}: "
-        f"{one.plan['machines']}: {_words(one.plan)}{_risk_words(one.plan)}."
+        f"With {one.words}: {offered(one.plan)}: {_words(one.plan)}{_risk_words(one.plan)}."
         for one in helping
     ]
     if any("batch" in one.option for one in helping):

@@ -58,7 +58,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another limit, or another value of an option that nobody gave, and what it would do."""
+    """Another length or limit, or another value of a default, with which a plan meets every limit."""
 
     option: str
     """As on the command line."""
@@ -67,9 +67,11 @@ class Alternative:
     value: float | int | str
     """What would do in its place; a deadline in seconds, a budget in dollars."""
     meets: bool
-    """Whether a plan then meets every limit with the probability asked for."""
+    """Whether a plan then meets every limit with the probability asked for: true of all."""
     plan: Plan
-    """The plan that is chosen then, else the surest."""
+    """The plan that is chosen then."""
+    along_with: dict[str, float]
+    """Another limit that must change with it, by name; empty where none must."""
 
 
 @dataclass(frozen=True)
@@ -161,8 +163,8 @@ class Plans(Record, Table):
     by_kind: list[OfKind] = late()
     """The best plan at each kind of price that was asked for; empty where that is one."""
     alternatives: list[Alternative] = late()
-    """What would help, where no plan is chosen: limits that some plan keeps, other values of defaults; with
-    ``meets``, whether a plan then meets the limits as surely, and the plan."""
+    """What makes a plan possible, where none is chosen: fewer tokens, other limits, other values
+    of defaults, each with the plan."""
     front: list[Plan] = late()
     """Plans that no other beats in time and cost at once, the fastest first."""
     energy_front: list[Plan] = late()
@@ -220,7 +222,15 @@ class Plans(Record, Table):
                 OfKind(**each._asdict() | {"plan": _plan(each.plan)}) for each in best_of_each_kind(search)
             ],
             alternatives=lambda: [
-                Alternative(**each._asdict() | {"plan": Plan.of(each.plan)}) for each in alternatives(search)
+                Alternative(
+                    each.option,
+                    each.default,
+                    each.value,
+                    True,
+                    Plan.of(each.plan),
+                    {name: value for name, (_, value) in each.along_with.items()},
+                )
+                for each in alternatives(search)
             ],
             front=lambda: list(map(Plan.of, search.front)),
             energy_front=lambda: list(map(Plan.of, search.energy_front)),

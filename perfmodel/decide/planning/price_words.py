@@ -70,6 +70,15 @@ def offered(plan: Mapping[str, Any]) -> str:
     return IN_PARENTHESES.sub(f"({provider})", machines, count=1) if provider else machines
 
 
+def offered_at(plan: Mapping[str, Any]) -> str:
+    """Return the machines of a plan as ``offered`` does, with the kind of its price.
+
+    >>> offered_at({"machines": "8 x H100 (AWS p5.48xlarge)", "provider": "AWS", "price_basis": "spot"})
+    '8 x H100 (AWS), spot'
+    """
+    return f"{offered(plan)}{basis_words(plan)}"
+
+
 class PriceRow(NamedTuple):
     """The price of one machine as tables show it."""
 

@@ -24,6 +24,7 @@ from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.options.scenario import scenario_of
 from perfmodel.model.prediction import Prediction, predict
 from perfmodel.model.prediction.intervals.ratio import ratio_between
+from perfmodel.model.prediction.memory_odds import CERTAIN
 from perfmodel.workloads.recipes.epochs_to_target import EpochsFit
 
 if TYPE_CHECKING:
@@ -164,14 +165,19 @@ class SearchResult:
         """The fastest plan predicted to keep the budget, or of all with a known price; None where none is."""
         return self._row_or_none(self.fastest_row)
 
-    def row_at(self, confidence: float) -> int | None:
+    def row_at(self, confidence: float, fits: float = 0.0) -> int | None:
         """Return the index of the best plan within all limits with a probability; None where none is.
 
         It is the cheapest by what must be paid, or the fastest where only a budget is given.
+
+        Parameters
+        ----------
+        confidence : least probability of fitting into memory and keeping within all limits
+        fits : least probability of fitting into memory
         """
         table, limits = self._ranked, self.goal.limits._replace(confidence=confidence)
         time, cost = table["run_time"], table["cost"]
-        able = likely(table, limits)
+        able = likely(table, limits) & (table["fits_probability"] >= fits)
         rows = np.flatnonzero(able & np.isfinite(cost) & np.isfinite(time))
         if not len(rows):
             return None
@@ -190,6 +196,11 @@ class SearchResult:
         With a budget and no deadline it is the fastest.
         """
         return self._row_or_none(self.chosen_row)
+
+    @property
+    def surely_fitting(self) -> Row | None:
+        """What would be chosen of the plans that all but certainly fit into memory; None where none does."""
+        return self._row_or_none(self.row_at(self.goal.confidence, CERTAIN))
 
     @cached_property
     def surest_row(self) -> int | None:

@@ -29,6 +29,7 @@ from perfmodel.decide.planning.fleets.written import (
     Fleet,
     Group,
     joined,
+    names_taken,
     rate_words,
     read_addition,
     read_fleet,
@@ -117,8 +118,8 @@ def fleets(
         words=[],
         notes=[],
     )
-    life = _life(market)
-    return answer.model_copy(update={"words": words_of(answer), "notes": notes_of(answer, market, life)})
+    notes = [*names_taken((have, *buy), catalogue), *notes_of(answer, market, _life(market))]
+    return answer.model_copy(update={"words": words_of(answer), "notes": notes})
 
 
 def _without(refused: Sequence[Refused], name: str) -> list[LeftOut]:

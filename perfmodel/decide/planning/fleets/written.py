@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from perfmodel.core.errors import InputError, refusal
@@ -179,6 +179,13 @@ def _group(option: str, part: str, machines: int, name: str, catalogue: Catalogu
         )
     takes_any = node.accelerator is None
     return Group(machines, node.id, accelerator_id, node.accelerators, link_id, node.nics or 1, takes_any)
+
+
+def names_taken(texts: Iterable[str], catalogue: Catalogue) -> list[str]:
+    """Return notes on the machines of typed fleets whose names fit several, after the fleets were read."""
+    parts = [part.strip() for text in texts for part in text.split("+")]
+    names = [re.split("[@/]", match[2])[0].strip() for part in parts if (match := _GROUP.fullmatch(part))]
+    return [note for name in dict.fromkeys(names) if (note := catalogue.note("nodes", name))]
 
 
 def node_id(name: str, catalogue: Catalogue) -> str:
