@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from perfmodel.core.units import per_cent, three_digits
 from perfmodel.decide.sensitivity.input_words import words_of
-from perfmodel.decide.sensitivity.inputs import INPUTS
+from perfmodel.decide.sensitivity.inputs import INPUTS, MEASURED_LOSS
 from perfmodel.decide.sensitivity.per_sample import STEP, Effect
+from perfmodel.model.prediction.limits import UNKNOWN_TERM
 
 LEVERS = {"hardware": "hardware: to buy", "job": "the job: to set", "software": "software: to improve"}
 """Lever of an input -> its label."""
@@ -18,7 +19,7 @@ NO_INTERVAL = (
     "of them; Compare has the interval of such a change"
 )
 """Why savings are said without a range."""
-_OF = {each.name: each.lever for each in INPUTS}
+_OF = {each.name: each.lever for each in INPUTS} | {MEASURED_LOSS: ""}
 
 
 def lever_of(effect: Effect) -> str:
@@ -46,13 +47,17 @@ def decision(effects: Sequence[Effect]) -> str:
     words = "No faster hardware saves time"
     if hardware is not None:
         words = f"Of the hardware, {name_of(hardware)} helps most ({_saving(hardware)} of the time)"
+    lost = any(each.row["name"] == MEASURED_LOSS for each in effects)
+    if lost and hardware is None:
+        words = "It is not known whether faster hardware saves time"
     if job is not None:
         words += f"; of the job, {name_of(job)} ({_saving(job)})"
-    return (
-        f"{words}."
-        if software is None
-        else f"{words}. Of the software, {name_of(software)} ({_saving(software)})."
-    )
+    said = [words]
+    if software is not None:
+        said.append(f"Of the software, {name_of(software)} ({_saving(software)})")
+    if lost:
+        said.append(f"Of the loss measured on your own runs, {UNKNOWN_TERM}")
+    return f"{'. '.join(said)}."
 
 
 def name_of(effect: Effect) -> str:
