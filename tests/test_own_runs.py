@@ -694,8 +694,8 @@ def test_what_only_more_gpus_lose_is_no_computation_and_no_lever_claims_it(tmp_p
     assert "the loss measured on your own runs; it is not known which term" in many.verdict
     assert "a loss measured on your own runs, 12 %" in many.card.limit
     levers = perfmodel.sensitivity(**JOB, world_size=32, calibration=mine)
-    assert not levers["crossovers"]
-    assert any("nor how it changes with the accelerators" in note for note in levers["notes"])
+    assert not levers.crossovers
+    assert any("nor how it changes with the accelerators" in note for note in levers.notes)
 
 
 def test_one_machine_anchors_computation_where_one_gpu_was_not_measured(tmp_path):
