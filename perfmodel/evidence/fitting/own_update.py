@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from perfmodel.evidence.fitting.own_runs import Answer, OwnRun, Update, nothing_learned, update
-from perfmodel.model.fitted.calibration import NORMAL_80, Calibration, with_own_effects
+from perfmodel.model.fitted.calibration import NORMAL_80, Calibration
 from perfmodel.model.fitted.ledger_scales import repeat_noise
 from perfmodel.model.prediction.intervals.interval import factors
 from perfmodel.model.prediction.intervals.own_runs import job_key
@@ -37,14 +37,13 @@ def update_by_own_runs(
     others = [run for run in runs if run.setting.layout is None]
     together, answers_of = _transformer_answers(laid_out, constants)
     result = update(others, constants, known, freedom, file) if others else nothing_learned(known, file)
-    trained = [run for run in others if not run.message_bytes]
-    jobs = _jobs(trained, with_own_effects(constants, result.own))
+    jobs = _jobs([run for run in others if not run.message_bytes])
     answers = {
         id(run): answer
         for run, answer in zip((*laid_out, *others), (*answers_of, *result.answers), strict=True)
     }
-    for run in trained:
-        time, noise, *_ = jobs[job_key(run.setting)]
+    for run in (run for run in others if not run.message_bytes):
+        time, noise = jobs[job_key(run.setting)]
         answers[id(run)] = answers[id(run)]._replace(
             after=math.log(time / run.time),
             width_before=_half_width(run.setting, constants),
@@ -79,27 +78,14 @@ def _half_width(setting: Setting, constants: Calibration) -> float:
     return math.log(near)
 
 
-def _jobs(runs: Sequence[OwnRun], constants: Calibration) -> dict[str, tuple[float, ...]]:
-    """Return by job what ``OwnEffects.jobs`` has of it; its time is the geometric mean of its repeats.
-
-    Parameters
-    ----------
-    runs : measured runs that train
-    constants : the fit updated by them
-    """
-    of_jobs: dict[str, list[OwnRun]] = {}
+def _jobs(runs: Sequence[OwnRun]) -> dict[str, tuple[float, float]]:
+    """Return by job the geometric mean of its times [s] and the noise of a repeat (``OwnEffects.jobs``)."""
+    logs: dict[str, list[float]] = {}
     for run in runs:
-        of_jobs.setdefault(job_key(run.setting), []).append(run)
-    result: dict[str, tuple[float, ...]] = {}
-    for key, repeats in of_jobs.items():
-        of, setting = [math.log(run.time) for run in repeats], repeats[0].setting
+        logs.setdefault(job_key(run.setting), []).append(math.log(run.time))
+    result = {}
+    for key, of in logs.items():
         mean, count = fmean(of), len(of)
         noise = repeat_noise(sum((log - mean) ** 2 for log in of), count) * math.sqrt(1 + 1 / count)
-        beyond = mean - math.log(float(evaluate(setting, constants).iteration_time))
-        result[key] = (
-            float(f"{math.exp(mean):.9g}"),
-            float(f"{noise:.6g}"),
-            float(setting.world_size),
-            float(f"{beyond:.9g}"),
-        )
+        result[key] = float(f"{math.exp(mean):.9g}"), float(f"{noise:.6g}")
     return result
