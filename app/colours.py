@@ -44,6 +44,7 @@ OF_TERM = {
     "unequal_stages_time": (GREEN, "\\"),
     "bubble_time": (GREEN, "x"),
     "input_time": (GREY, "\\"),
+    "measured_loss_time": (GREY, "/"),
     "idle_time": (GREY, ""),
     REST: (GREY, "."),
 }

@@ -16,10 +16,16 @@ from perfmodel.core.sentences import capitalised
 
 STYLE = """
 <style>
+[class*=st-key-runs-file] [data-testid=stFileUploaderDropzone] button:not(:disabled) {
+  background: #0072B2; color: white !important;
+}
 [data-testid=stCaptionContainer] { color: inherit !important; opacity: 0.82; }
 code, pre .token { color: inherit !important; }
 @media (prefers-color-scheme: dark) {
   .stMultiSelect span[title], button[kind^=primary]:not(:disabled) { color: #10131a !important; }
+  [class*=st-key-runs-file] [data-testid=stFileUploaderDropzone] button:not(:disabled) {
+    background: #56B4E9; color: #10131a !important;
+  }
   .stMultiSelect span:has(> span[title]) svg { color: #10131a !important; fill: #10131a !important; }
   .js-plotly-plot .js-line[style*="rgb(0, 114, 178)"] { stroke: #3A8FC7 !important; }
   .js-plotly-plot :is(.point, .scatterpts)[style*="fill: rgb(0, 114, 178)"] { fill: #3A8FC7 !important; }

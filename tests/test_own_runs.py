@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 import perfmodel
 from perfmodel import InputError, calibrate, predict, sweep
+from perfmodel.core.units import show
 from perfmodel.evidence.fitting.components import Scaled, learn_components, shipped_components
 from perfmodel.evidence.fitting.own_runs import OwnRun, update
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -665,3 +666,70 @@ def test_all_unknown_columns_are_named_at_once(tmp_path):
         calibrate(data=tmp_path / "mine.csv")
     for column, meant in (("model", "workload"), ("gpu", "accelerator"), ("step_time_ms", "iteration_time")):
         assert f"{column!r} (here {meant}" in str(raised.value)
+
+
+def learned_from_rates(folder: Path, rates: dict[int, float]) -> str:
+    """Write what runs of one job teach, by the samples/s of each GPU on some numbers of GPUs."""
+    lines = [f"resnet50,v100-sxm2-16gb,{n},64,{n * rate}" for n, rate in rates.items()]
+    head = "workload,accelerator,world_size,local_batch_size,samples_per_second"
+    (folder / "mine.csv").write_text("\n".join([head, *lines]))
+    calibrate(data=str(folder / "mine.csv")).write(folder / "mine.json")
+    return str(folder / "mine.json")
+
+
+JOB = MACHINE | {"local_batch_size": 64}
+
+
+def test_what_only_more_gpus_lose_is_no_computation_and_no_lever_claims_it(tmp_path):
+    mine = learned_from_rates(tmp_path, {1: 540, 32: 453})
+    one, many = (predict(**JOB, world_size=n, calibration=mine) for n in (1, 32))
+    for name in ("forward_time", "backward_time", "update_time"):
+        assert many.terms[name] == pytest.approx(one.terms[name], rel=1e-9)
+    assert many.iteration_time == pytest.approx(64 / 453)
+    assert sum(many.terms.values()) == pytest.approx(many.iteration_time)
+    assert many.scaling_efficiency == pytest.approx(453 / 540)
+    assert many.terms["measured_loss_time"] > 0.1 * many.iteration_time
+    assert "measured_loss_time" not in one.terms
+    assert "twice the bandwidth" not in many.verdict
+    assert "the loss measured on your own runs; it is not known which term" in many.verdict
+    assert "a loss measured on your own runs, 12 %" in many.card.limit
+    levers = perfmodel.sensitivity(**JOB, world_size=32, calibration=mine)
+    assert not levers.crossovers
+    assert any("nor how it changes with the accelerators" in note for note in levers.notes)
+
+
+def test_one_machine_anchors_computation_where_one_gpu_was_not_measured(tmp_path):
+    mine = learned_from_rates(tmp_path, {8: 508, 32: 400})
+    machine, many = (predict(**JOB, world_size=n, calibration=mine) for n in (8, 32))
+    assert many.terms["forward_time"] == pytest.approx(machine.terms["forward_time"], rel=1e-9)
+    assert many.terms["measured_loss_time"] > 0
+
+
+def test_a_loss_within_the_noise_of_repeats_is_none(tmp_path):
+    scale = {n: 500 * predict(**JOB, world_size=n).scaling_efficiency for n in (1, 8)}
+    mine = learned_from_rates(tmp_path, scale)
+    assert "measured_loss_time" not in predict(**JOB, world_size=8, calibration=mine).terms
+
+
+def test_one_gpu_is_the_same_job_whatever_its_row_says_of_an_exchange(tmp_path):
+    mine = learned_from_rates(tmp_path, {1: 540})
+    one = predict(**JOB, world_size=1, inter_link="ethernet-25g-tcp", overlap="none", calibration=mine)
+    assert one.samples_per_second == pytest.approx(540)
+
+
+def test_the_card_says_what_it_was_without_the_runs(mine):
+    before = predict(**JOB, world_size=32)
+    for n in (32, 16):
+        after = predict(**JOB, world_size=n, calibration=mine)
+        without = predict(**JOB, world_size=n).iteration_time
+        assert after.time_without_own_runs == pytest.approx(without)
+        assert f"({show(without, 's')} without them)" in after.card.rests_on
+    assert before.time_without_own_runs is None
+    assert "without them" not in before.card.rests_on
+
+
+def test_a_note_on_the_measured_run_names_it_as_ones_own(tmp_path):
+    mine = learned_from_rates(tmp_path, {32: 453})
+    notes = predict(**JOB, world_size=32, calibration=mine).warnings
+    assert any(note.startswith("your run on 32 accelerators, 4 nodes of 8") for note in notes)
+    assert not any("anchor" in note for note in notes)

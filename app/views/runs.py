@@ -55,24 +55,25 @@ MARKS = {
 }
 # Field of an answer -> the colour and mark of its errors.
 INTRODUCTION = """
-**The file: a line for each run, with these columns**
+**The file: a line for each run, with these columns; a * marks those that every line needs**
 
 | column | what it says |
 | --- | --- |
-| `workload` | the network |
-| `accelerator` or `node` | what it ran on |
+| `workload` * | name of a network, as `perfmodel workloads list` prints |
+| `accelerator` or `node` * | what it ran on, by a name that the page Hardware lists |
 | `world_size` | GPUs in all |
 | `local_batch_size` | samples of each GPU in an iteration |
-| `iteration_time` or `samples_per_second` | what was measured [s] or [samples/s] |
+| `iteration_time` or `samples_per_second` * | what was measured [s] or [samples/s] |
 | `precision`, `inter_link`, `framework`, ... | any other option of a prediction |
 """
 TAUGHT = (
-    "They are 26.1 % off as predicted from specs, and 6.8 % where each is predicted by what the others teach."
+    "Of these invented runs, predictions from specs are 26.1 % off, and 6.8 % where each is predicted by "
+    "what the others teach (means)."
 )
 BENEFITS = """
 **Hand over a CSV of runs that you measured; every page that predicts then learns from them.**
 - You see how far off each run was predicted before, and after learning from the others.
-- What they teach is used if it makes predictions of runs that it was not taught better; you can turn it off.
+- What they teach is used only if runs that it has not seen are predicted better; you can turn it off.
 """
 
 
@@ -186,13 +187,15 @@ def introduction() -> None:
 
 def form_of_file() -> None:
     """Draw a file of runs to try, what it teaches, and what its columns are."""
-    example, columns = st.columns((6, 5), gap="large")
+    columns, example = st.columns((5, 6), gap="large")
+    with columns:
+        introduction()
     with example:
         st.markdown("**An example: five invented runs**")
-        st.code(samples.RUNS, language=None, wrap_lines=True)
+        st.code(samples.RUNS, language=None)
         st.caption(TAUGHT)
         with st.container(horizontal=True):
-            if st.button("Try it with these runs", type="primary"):
+            if st.button("Try it with these runs"):
                 mark = session_hardware.keep("runs", samples.RUNS_NAME, samples.RUNS.encode())
                 file_marks.use("runs", [mark])
                 file_marks.go_to("runs", {})
@@ -200,8 +203,6 @@ def form_of_file() -> None:
                 "Download a template", samples.RUNS, samples.RUNS_NAME, "text/csv", on_click="ignore"
             )
             copies(samples.RUNS_NAME, files=[samples.RUNS_NAME])
-    with columns:
-        introduction()
 
 
 def with_runs(request: PageRequest, file: Path, mark: Mark) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 from perfmodel.core.tracing.tracing import given
 from perfmodel.equations.iteration import iteration_time
-from perfmodel.model.step.terms import StepContext, Term
+from perfmodel.model.step.step_context import StepContext
+from perfmodel.model.step.terms import Term
 
 
 def _checkpoint(step: StepContext, before: Mapping[str, Any]) -> Any:

@@ -37,6 +37,7 @@ QUANTITIES: dict[str, Quantity] = {
     "exposed_communication_time": Quantity("t_x", "s", "communication left after overlap"),
     "input_time": Quantity("t_i", "s", "waiting for the input pipeline"),
     "straggler_time": Quantity("t_s", "s", "waiting for the slowest worker"),
+    "measured_loss_time": Quantity("t_m", "s", "loss of own runs on several accelerators, its term unknown"),
     "launch_overhead_time": Quantity("t_l", "s", "the host, not the accelerator, sets the pace"),
     "overlap_window": Quantity("t_w", "s", "time during which communication can hide"),
     # communication

@@ -49,6 +49,8 @@ def crossovers(setting: Setting, catalogue: Catalogue, constants: Calibration) -
     setting : starting point
     catalogue, constants : as for ``predict``
     """
+    if setting.measured_loss:
+        return []  # how that loss changes with the number of accelerators is not known
     options = {name: getattr(setting.scenario, name) for name in setting.scenario.model_fields_set}
     options["accelerator"] = setting.accelerator.id
     if setting.scenario.node or setting.accelerator.usual_node:  # else nobody knows what joins several

@@ -25,6 +25,7 @@ WORDS = {
     "iteration_overhead": "overhead of an iteration",
     "tdp": "rated power",
     "jitter": "spread of a worker's times",
+    "measured_loss_time": "loss measured on your own runs",
     "contention": "slowdown by hidden messages",
     "inter_link_bandwidth": "bandwidth between machines",
     "inter_link_hop_latency": "latency between machines",

@@ -165,6 +165,8 @@ VALUES: dict[str, Callable[[Setting], float]] = {
 """Functions of a setting for values that are not a sum of numbers."""
 IDLE = ("tdp", "node_network_bandwidth", "staged_fraction", "price", *OF_LINKS)
 """Inputs that are listed even without effect; others only where time or cost depends on them."""
+MEASURED_LOSS = "measured_loss_time"
+"""A term's own number that nobody may change."""
 WHEN: dict[str, Callable[[Case], bool]] = {
     "vector_peak_flops": lambda case: has_vector_peak(case.setting),
     "node_network_bandwidth": _several,
@@ -204,7 +206,8 @@ def inputs_of(
     for name, value in acting.items():
         if name.startswith(OF_TERMS):
             word = name.removeprefix(OF_TERMS)
+            lever = "" if word == MEASURED_LOSS else "software"
             yield (
-                Input(word, QUANTITIES[word].unit, "any", "software", name, "", QUANTITIES[word].meaning),
+                Input(word, QUANTITIES[word].unit, "any", lever, name, "", QUANTITIES[word].meaning),
                 float(value),
             )

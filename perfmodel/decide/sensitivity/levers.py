@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from perfmodel.core.units import per_cent, three_digits
 from perfmodel.decide.sensitivity.input_words import short_label
-from perfmodel.decide.sensitivity.inputs import INPUTS
+from perfmodel.decide.sensitivity.inputs import INPUTS, MEASURED_LOSS
 from perfmodel.decide.sensitivity.per_sample import STEP, Effect
+from perfmodel.model.prediction.limits import UNKNOWN_TERM
 
 LEVERS = {"hardware": "hardware: to buy", "job": "the job: to set", "software": "software: to improve"}
 """Lever of an input -> its label."""
@@ -20,7 +21,7 @@ NO_INTERVAL = (
     "gives the interval between two real choices"
 )
 """Why savings are said without a range."""
-_OF = {each.name: each.lever for each in INPUTS}
+_OF = {each.name: each.lever for each in INPUTS} | {MEASURED_LOSS: ""}
 
 
 def lever_of(effect: Effect) -> str:
@@ -52,8 +53,14 @@ def decision(effects: Sequence[Effect]) -> str:
         f"{step_words(one)} {name_of(one)}"
         for place, (lever, one) in enumerate(ranked)
     ]
-    text = "; ".join([*words, *(["no faster hardware saves time"] if "hardware" not in dict(ranked) else [])])
-    return f"{text[:1].upper()}{text[1:]}."
+    lost = any(each.row["name"] == MEASURED_LOSS for each in effects)
+    if "hardware" not in dict(ranked):
+        words.append(
+            "it is not known whether faster hardware saves time" if lost else "no faster hardware saves time"
+        )
+    text = "; ".join(words)
+    unknown = f" Of the loss measured on your own runs, {UNKNOWN_TERM}." if lost else ""
+    return f"{text[:1].upper()}{text[1:]}.{unknown}"
 
 
 def ranking(effects: Sequence[Effect]) -> list[tuple[str, Effect]]:

@@ -16,6 +16,7 @@ from perfmodel.decide.sensitivity.levers import NO_INTERVAL
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.machine_words import accelerator_words, node_words
 from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.prediction.limits import UNKNOWN_TERM
 from perfmodel.model.prediction.memory import unfit
 from perfmodel.model.setting.link_caveats import cap_note
 from perfmodel.workloads.catalogue import network_words
@@ -236,6 +237,10 @@ def _notes(result: Sensitivity) -> list[str]:
         lines.append("anchored: the measured run stays as it is; counts are varied from specs alone")
     elif setting.scenario.anchor is not None:
         lines.append("anchored: the measurement holds for this batch, which is not varied")
+    if setting.measured_loss:
+        lines.append(
+            f"of the loss measured on your own runs, {UNKNOWN_TERM}, nor how it changes with the accelerators"
+        )
     cap = cap_note(setting.node, setting.inter_link, setting.nics, setting.scenario.network_cap)
     if cap is not None and setting.domains > 1:
         lines.append(cap)

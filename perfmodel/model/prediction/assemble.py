@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.core.choices import ONE_PROCESS
-from perfmodel.core.errors import InputError, refusal
+from perfmodel.core.errors import refusal
 from perfmodel.core.units import show
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.model.fitted.calibration import Calibration, calibrated, constants_of
+from perfmodel.model.fitted.calibration import Calibration, calibrated, calibration, constants_of
 from perfmodel.model.options.compression import caveats as compression_caveats
 from perfmodel.model.options.risk import PLANNING_CONFIDENCE, Risk
 from perfmodel.model.options.scenario import AnyScenario, Scenario, scenario_of
@@ -31,7 +30,6 @@ from perfmodel.model.prediction.numbers import Evaluated, Exchange, job_of_copie
 from perfmodel.model.prediction.result import NO_UPDATES, Memory, Prediction
 from perfmodel.model.prediction.traffic import traffic_of
 from perfmodel.model.prediction.verdict import placement, slower_than_one, verdict
-from perfmodel.model.setting.anchor import Repeat
 from perfmodel.model.setting.resolve import Setting, resolve
 from perfmodel.model.step.communication import choice_note
 from perfmodel.model.step.evaluate import Step, evaluate, outcome
@@ -155,7 +153,7 @@ def settled(
 
 def _settled_with_calibration(scenario: Scenario, catalogue: Catalogue) -> tuple[Setting, Calibration]:
     """Return setting and constants of a scenario with a calibration file of own runs."""
-    from perfmodel.model.prediction.intervals.own_runs import job_key, remark
+    from perfmodel.model.prediction.intervals.own_runs import remark
 
     path = str(scenario.calibration)
     uncalibrated = scenario.model_copy(update={"calibration": None})
@@ -164,56 +162,16 @@ def _settled_with_calibration(scenario: Scenario, catalogue: Catalogue) -> tuple
     notes = () if own is None or (setting.layout and own.transformers) else (remark(setting, own),)
     is_from_specs = setting.layout is None and scenario.anchor is None and scenario.profile is None
     if own is not None and is_from_specs:
-        setting = _measured_itself(
-            setting, own.jobs.get(job_key(setting)), uncalibrated, catalogue, constants
-        )
-        alone = _measured_alone(setting, own.jobs, uncalibrated, catalogue)
-        setting = setting._replace(measured_alone=alone)
+        from perfmodel.model.prediction.intervals.measured_jobs import anchored_on_own_runs
+
+        setting = anchored_on_own_runs(setting, own.jobs, uncalibrated, catalogue, constants)
         if setting.repeat is not None:
             notes = (f"this job was measured itself ({path}): its time is the mean of its repeats",)
+    if own is not None:
+        before = time_of(*settled(uncalibrated, catalogue, calibration()))
+        setting = setting._replace(time_without_own_runs=before)
     calibrated_scenario = setting.scenario.model_copy(update={"calibration": path})
     return setting._replace(scenario=calibrated_scenario, warnings=(*setting.warnings, *notes)), constants
-
-
-def _measured_itself(
-    setting: Setting,
-    measured: Sequence[float] | None,
-    scenario: Scenario,
-    catalogue: Catalogue,
-    constants: Calibration,
-) -> Setting:
-    """Return the setting anchored on the job's own measurements, if it has any and they are possible."""
-    if measured is None:
-        return setting
-    from perfmodel.model.prediction.intervals.node_anchor import anchored_setting
-
-    time, noise = measured
-    anchor = f"iteration_time={time!r}s@{setting.world_size}"
-    try:
-        anchored = anchored_setting(scenario.model_copy(update={"anchor": anchor}), catalogue, constants)
-    except InputError:  # the predicted exchange alone takes longer
-        return setting
-    return anchored._replace(repeat=Repeat(None, noise))
-
-
-def _measured_alone(
-    setting: Setting, jobs: Mapping[str, Sequence[float]], scenario: Scenario, catalogue: Catalogue
-) -> float | None:
-    """Return the measured time of one accelerator with the job's own batch [s]; None if it was not measured.
-
-    Parameters
-    ----------
-    setting : of the job
-    jobs : measured jobs, by ``job_key``
-    scenario, catalogue : of the job, without its calibration
-    """
-    if not jobs or setting.world_size == 1 or setting.scaling == "strong":
-        return None
-    from perfmodel.model.prediction.intervals.node_anchor import setting_of_ranks
-    from perfmodel.model.prediction.intervals.own_runs import job_key
-
-    measured = jobs.get(job_key(setting_of_ranks(scenario, setting, 1, catalogue)))
-    return None if measured is None else measured[0]
 
 
 def _settled_with_profile(
@@ -389,7 +347,8 @@ def _impossible(setting: Setting, computing: float, least: float) -> str:
         f"the least that its arithmetic and memory allow"
     )
     if setting.scenario.anchor:
-        return f"{words}: check the anchor's unit and batch"
+        run = "the anchor's" if setting.repeat is None or setting.repeat.anchor else "your own run's"
+        return f"{words}: check {run} unit and batch"
     if setting.profile:
         return f"{words}: check that the profile is of this accelerator and precision"
     return f"{words}: no similar job was measured; treat that as the prediction's lower limit"

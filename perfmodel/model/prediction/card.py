@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from perfmodel.core.units import percent, plural, three_digits
+from perfmodel.core.units import percent, plural, show, three_digits
 from perfmodel.hardware.software import DEFAULT_FOR_LAYOUTS, parts
 from perfmodel.model.fitted.ledger_scales import FEW, sources_for, sources_words
 from perfmodel.model.options.risk import PLANNING_CONFIDENCE, Risk
@@ -229,6 +229,16 @@ def limit_words(terms: Mapping[str, float]) -> str:
     return f"{words}, then {bound_words(second)}, {shares[second] * 100:.0f} %"
 
 
+def _with_own_runs(prediction: Prediction, basis: str) -> str:
+    """Return what a prediction rests on, with own runs that move it and its time without them, as text."""
+    time = prediction.time_without_own_runs
+    if time is None or show(time, "s") == show(prediction.iteration_time, "s"):
+        return basis
+    is_measured = prediction.mode == "anchored" and prediction.scenario["anchor"] is None
+    runs = "your own runs of this job" if is_measured else f"{basis}, and your own runs"
+    return f"{runs} ({show(time, 's')} without them)"
+
+
 def rests_on(prediction: Prediction, confidence: float = EVEN) -> str:
     """Return what the interval was learned from, and its first reason to be wider, as text.
 
@@ -241,7 +251,7 @@ def rests_on(prediction: Prediction, confidence: float = EVEN) -> str:
         return "a job whose errors nobody knows"
     fit = "data sheets and a fit to published runs"
     basis = {"specs": fit, "anchored": "the measured run given", "traced": "the trace given"}
-    words = basis[prediction.mode]
+    words = _with_own_runs(prediction, basis[prediction.mode])
     if interval.sources is not None:
         count = interval.sources
         says = "1 published source says" if count == 1 else f"{count or 'no'} published sources say"

@@ -17,7 +17,8 @@ from perfmodel.model.step.evaluate import outcome_of
 from perfmodel.model.step.input_wait import shared_input_time
 from perfmodel.model.step.parts import figures
 from perfmodel.model.step.ports import bulk_bandwidth
-from perfmodel.model.step.terms import StepContext, added, counted_alone, time_alone
+from perfmodel.model.step.step_context import StepContext
+from perfmodel.model.step.terms import added, counted_alone, time_alone
 from perfmodel.model.transformers.evaluate import network_of, one_replica
 from perfmodel.model.transformers.job import Case, Job
 from perfmodel.model.transformers.levels import Update

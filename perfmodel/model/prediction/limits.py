@@ -35,6 +35,13 @@ LIFTED_BY = {
 """Limits that an option removes -> advice."""
 
 
+UNKNOWN_TERM = (
+    "it is not known which term it belongs to (communication or waiting), nor what a faster network would "
+    "save of it"
+)
+"""What a loss that own runs measured leaves open."""
+
+
 def replicas_alone(workload: Workload) -> str | None:
     """Return a note that a transformer is predicted without model parallelism; None for other networks."""
     if workload.architecture is None:

@@ -103,6 +103,7 @@ def prediction_of(
         "sample": setting.workload.sample,
         "scaling": "weak" if setting.scaling == "weak" else "strong",
         "baseline_time": float(job.baseline_time),
+        "time_without_own_runs": setting.time_without_own_runs,
         "communication_time": (lambda: float(sent())) if callable(sent) else float(sent),
         **job.figures,
         "memory": memory,

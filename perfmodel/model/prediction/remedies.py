@@ -17,7 +17,8 @@ from perfmodel.model.step.inside import inside_link
 from perfmodel.model.step.library import runs_nccl
 from perfmodel.model.step.messages import MERGED
 from perfmodel.model.step.parts import OVERLAPS, Exchanged, exchange
-from perfmodel.model.step.terms import TERMS, StepContext, added, terms_of
+from perfmodel.model.step.step_context import StepContext
+from perfmodel.model.step.terms import TERMS, added, terms_of
 
 ENOUGH = 0.25
 """Share of the exposed communication that a change must save to count as its cause.  Halving a part that

@@ -330,6 +330,8 @@ class Prediction(_Result):
     """Model FLOP of an iteration, counted as for ``mfu``; None as for ``hfu``."""
     bubble_fraction: float | None = None
     """Share of the iteration in which pipeline stages wait for each other; None as for ``hfu``."""
+    time_without_own_runs: float | None = None
+    """Iteration time predicted without the own runs that ``calibration`` names [s]; None without them."""
     startup_time: float | None = late(None)
     """Time before the first iteration, once in a job [s]; None in answers saved by older versions."""
     startup: dict[str, float] = late(fresh(dict))

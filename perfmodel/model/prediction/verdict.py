@@ -8,7 +8,7 @@ from perfmodel.core.units import counted, per_cent, plural, show
 from perfmodel.hardware.machine_words import link_words
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.prediction.host_words import host_text
-from perfmodel.model.prediction.limits import bottleneck, crossed_link, lifted_by, stated_limit
+from perfmodel.model.prediction.limits import UNKNOWN_TERM, bottleneck, crossed_link, lifted_by, stated_limit
 from perfmodel.model.prediction.numbers import Evaluated
 from perfmodel.model.prediction.remedies import exchanges, remedies, saved
 from perfmodel.model.setting.resolve import Setting
@@ -36,6 +36,9 @@ def verdict(setting: Setting, step: Step, constants: Calibration) -> str:
         head = f"{head}; {said}"
     if not communicates(setting):
         return head
+    if setting.measured_loss:
+        share = per_cent(setting.measured_loss / step.iteration_time)
+        return f"{head}; {_hidden_text(step)}; {share} is the loss measured on your own runs; {UNKNOWN_TERM}"
     ports = busiest_ports(setting, constants)
     binding, faster = bottleneck(ports, constants)
     better = _better(setting, ports, faster, step.fabric)

@@ -109,10 +109,11 @@ class Setting(NamedTuple):
     """Each option the scenario left open, with the value it got."""
     warnings: tuple[str, ...]
     layout: Layout | None = None  # of a transformer; None for data-parallel jobs
-    measured: tuple[Setting, ...] = ()
-    """The runs that anchors were measured on, of a transformer with a layout."""
+    measured: tuple[Setting, ...] = ()  # runs that anchors were measured on, of a transformer with a layout
     repeat: Repeat | None = None
     measured_alone: float | None = None  # time of one accelerator with the same batch [s], by own runs
+    time_without_own_runs: float | None = None  # predicted [s]; None: there are no own runs
+    measured_loss: float = 0.0  # time of own runs beyond that predicted from fewer accelerators [s]
     compression: Scheme | None = None
     """Compression scheme of gradients."""
     updates: Updates | None = None
@@ -375,8 +376,7 @@ def _batch(scenario: Scenario, workload: Workload, taken: _Defaults) -> tuple[in
     if rest or not local:
         right = [str(size) for size in (local * parts, (local + 1) * parts) if size]
         over = f"{scenario.world_size} GPUs"
-        if steps > 1:
-            over += f" x {steps} micro-batches"
+        over += f" x {steps} micro-batches" * (steps > 1)
         raise refusal(
             "batch.indivisible", "global_batch_size", whole=whole, over=over, known=" or ".join(right)
         )

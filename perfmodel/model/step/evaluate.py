@@ -23,7 +23,8 @@ from perfmodel.model.step.parts import (
     scaled,
     work_alone,
 )
-from perfmodel.model.step.terms import StepContext, terms_of
+from perfmodel.model.step.step_context import StepContext
+from perfmodel.model.step.terms import terms_of
 
 if TYPE_CHECKING:
     from perfmodel.model.transformers.levels import Update

@@ -33,7 +33,8 @@ from perfmodel.model.step.layout import gradient_group
 from perfmodel.model.step.memory import memory_of
 from perfmodel.model.step.messages import MERGED
 from perfmodel.model.step.model_flops import counted_flops
-from perfmodel.model.step.terms import StepContext, counted_alone, time_alone
+from perfmodel.model.step.step_context import StepContext
+from perfmodel.model.step.terms import counted_alone, time_alone
 
 BY_TIMES = (MERGED, "fused")
 """Overlaps in which the times of messages determine which gradients are merged."""

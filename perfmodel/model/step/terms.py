@@ -12,10 +12,15 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from perfmodel.core.choices import ONE_PROCESS
 from perfmodel.equations.iteration import iteration_time, launch_overhead_time
-from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.setting.resolve import Setting
-from perfmodel.model.step.computation import Computation
-from perfmodel.model.step.own_update import with_own_update
+from perfmodel.model.step.rare_terms import (
+    coding_of,
+    loss_of,
+    measured_loss_of,
+    parallel_apply_of,
+    replicate_of,
+)
+from perfmodel.model.step.step_context import StepContext
 from perfmodel.model.step.stragglers import shared_slowdown, straggler_time
 
 Kind = Literal["busy", "network", "host", "wait"]
@@ -24,36 +29,6 @@ Job = Literal["replicas", "one process", "layout"]
 """Data parallelism with a process for each replica or one for all; or a transformer with a layout."""
 EVERY: tuple[Job, ...] = get_args(Job)
 COPIES: tuple[Job, ...] = ("replicas", "one process")
-
-
-class StepContext(NamedTuple):
-    """Inputs of the terms of an iteration; numbers, or in a sweep arrays."""
-
-    setting: Setting
-    constants: Calibration
-    known: Mapping[str, Any]
-    """Times already computed, by the names of their terms: communication of replicas, or all parts of a step
-    with a layout."""
-    work: Computation | None = None
-    """Times of one replica, including an anchor's factor."""
-    anchor_factor: Any = 1.0
-
-    @property
-    def copy(self) -> Computation:
-        """Times of one replica, of a data-parallel job."""
-        assert self.work is not None
-        return self.work
-
-    @property
-    def counted(self) -> Computation:
-        """Times of the gradients that count and the parameters that it updates; late gradients may be
-        discarded early."""
-        setting, work = self.setting, self.copy
-        if setting.updates is not None:
-            from perfmodel.model.step.updates import counted_work
-
-            return counted_work(setting, work, self.constants)
-        return with_own_update(setting, work)
 
 
 class Term(NamedTuple):
@@ -83,6 +58,8 @@ class Term(NamedTuple):
     always count passes, update and input."""
     spreads: bool = True
     """Whether workers differ in it, so that the slowest is waited for; else all of them lose it alike."""
+    is_there: Callable[[Setting], bool] | None = None
+    """Returns whether a job of these kinds has it; None: every one."""
 
 
 def _forward(step: StepContext, _: Mapping[str, Any]) -> Any:
@@ -150,33 +127,8 @@ def _input(step: StepContext, before: Mapping[str, Any]) -> Any:
     return waits * factor
 
 
-def _coding(step: StepContext, _: Mapping[str, Any]) -> Any:
-    if step.setting.compression is None:
-        return 0.0
-    from perfmodel.model.step.compressed import coding_times
-
-    return coding_times(step.setting, step.constants)
-
-
-def _replicate(step: StepContext, _: Mapping[str, Any]) -> Any:
-    from perfmodel.model.step.one_process import replicate_time
-
-    return replicate_time(step.setting, step.constants)
-
-
-def _parallel_apply(step: StepContext, _: Mapping[str, Any]) -> Any:
-    from perfmodel.model.step.one_process import parallel_apply_time
-
-    return parallel_apply_time(step.setting, step.copy, step.constants)
-
-
-def _loss(step: StepContext, _: Mapping[str, Any]) -> Any:
-    from perfmodel.model.step.one_process import loss_time
-
-    return loss_time(step.setting, step.anchor_factor, step.constants)
-
-
 COMPUTE, HOST, COMMUNICATION = "compute-bound", "host-bound", "communication-bound"
+MEASURED_LOSS = "measured loss"
 BOUNDS = {
     COMPUTE: "computing",
     COMMUNICATION: "communication",
@@ -187,6 +139,7 @@ BOUNDS = {
     "input-bound": "waiting for samples",
     "pipeline-bound": "idle pipeline stages",
     "copy-bound": "copying weights from the host's memory",
+    MEASURED_LOSS: "a loss measured on your own runs",
 }
 """The activity behind each verdict, as text; for other verdicts the labels of their terms."""
 
@@ -222,16 +175,18 @@ TERMS: dict[str, Term] = {
         _computes("logits_time", "logits and loss"),
         _computes("recomputation_time", "recomputation"),
         _communication("scatter_time", "scatter: samples from GPU 0", "start", "one process"),
-        _of_one_process("replicate_time", "replicate: copies made in Python", "start", _replicate),
+        _of_one_process("replicate_time", "replicate: copies made in Python", "start", replicate_of),
         _communication("broadcast_time", "replicate: weights from GPU 0", "start", "one process"),
-        _of_one_process("parallel_apply_time", "parallel apply: launches in turn", "start", _parallel_apply),
+        _of_one_process(
+            "parallel_apply_time", "parallel apply: launches in turn", "start", parallel_apply_of
+        ),
         _communication("gather_time", "gather: outputs to GPU 0 and back", "between", "one process"),
-        _of_one_process("loss_time", "loss of the others on GPU 0", "between", _loss, "busy"),
+        _of_one_process("loss_time", "loss of the others on GPU 0", "between", loss_of, "busy"),
         _communication("reduce_time", "reduce: gradients to GPU 0", "after", "one process"),
         Term("launch_overhead_time", "launch overhead", "host", HOST, "passes", _launches),
         Term("update_time", "update", "busy", "update-bound", "update", _update),
         Term("iteration_overhead_time", "overhead of a step", "host", HOST, "update", None, ("layout",)),
-        Term("coding_time", "coding gradients", "busy", "coding-bound", "after", _coding, COPIES),
+        Term("coding_time", "coding gradients", "busy", "coding-bound", "after", coding_of, COPIES),
         _communication("tensor_parallel_time", "tensor-parallel exchange", "passes", "layout"),
         _communication("context_parallel_time", "context-parallel exchange", "passes", "layout"),
         _communication("expert_parallel_time", "expert-parallel exchange", "passes", "layout"),
@@ -254,6 +209,17 @@ TERMS: dict[str, Term] = {
         Term("node_growth_time", "node-count penalty", "network", COMMUNICATION, "after", None, ("layout",)),
         Term("straggler_time", "waiting for stragglers", "network", "straggler-bound", "after", _stragglers),
         Term("input_time", "waiting for input", "wait", "input-bound", "before", _input, spreads=False),
+        Term(
+            "measured_loss_time",
+            "loss measured on your own runs",
+            "network",
+            MEASURED_LOSS,
+            "after",
+            measured_loss_of,
+            COPIES,
+            spreads=False,
+            is_there=lambda setting: setting.measured_loss > 0,
+        ),
     )
 }
 """Every term by name, in the order of computation and listing; the terms of a job sum to the iteration.  With
@@ -268,12 +234,12 @@ def job_of(setting: Setting) -> Job:
 
 
 def names_of(*jobs: Job) -> tuple[str, ...]:
-    """Return the names of the terms of some kinds of jobs, in the order of the table.
+    """Return the names of the terms that all jobs of some kinds have, in the order of the table.
 
     >>> names_of("replicas")[:3]
     ('forward_time', 'backward_time', 'launch_overhead_time')
     """
-    return tuple(name for name, term in TERMS.items() if any(job in term.jobs for job in jobs))
+    return tuple(name for name, term in TERMS.items() if term.is_there is None and {*jobs} & {*term.jobs})
 
 
 def only_of(job: Job) -> tuple[str, ...]:
@@ -290,7 +256,7 @@ def terms_of(step: StepContext) -> dict[str, Any]:
     job = job_of(step.setting)
     result: dict[str, Any] = {}
     for name, term in TERMS.items():
-        if job in term.jobs:
+        if job in term.jobs and (term.is_there is None or term.is_there(step.setting)):
             computed = 0.0 if name in step.known or term.time is None else term.time(step, result)
             result[name] = step.known.get(name, computed)
     if job == "one process":

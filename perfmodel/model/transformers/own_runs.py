@@ -15,7 +15,8 @@ from perfmodel.model.fitted.ledger_scales import repeat_noise
 from perfmodel.model.options.layout import Layout
 from perfmodel.model.setting.anchor import parse_anchors
 from perfmodel.model.setting.resolve import Setting
-from perfmodel.model.step.terms import StepContext, terms_of
+from perfmodel.model.step.step_context import StepContext
+from perfmodel.model.step.terms import terms_of
 from perfmodel.model.transformers.evaluate import network_of, step_of_setting
 from perfmodel.model.transformers.levels import (
     Run,

@@ -22,7 +22,9 @@ UNIT = "iteration_time=1s@1"
 """A placeholder anchor, with which a scenario is resolved as anchored."""
 
 
-def anchored_setting(scenario: Scenario, catalogue: Catalogue, constants: Calibration) -> Setting:
+def anchored_setting(
+    scenario: Scenario, catalogue: Catalogue, constants: Calibration, run: str = "the anchor's run"
+) -> Setting:
     """Return the setting of a scenario, with its anchor converted to one accelerator.
 
     A time on several accelerators contains their exchange of gradients over the links of the scenario: inside
@@ -32,6 +34,11 @@ def anchored_setting(scenario: Scenario, catalogue: Catalogue, constants: Calibr
 
     Accelerators up to a machine's number are in one machine; more fill machines as in the scenario, with its
     ``accelerators_per_node``.
+
+    Parameters
+    ----------
+    scenario, catalogue, constants : of the job, with its anchor
+    run : what warnings call the measured run
 
     Raises
     ------
@@ -60,7 +67,7 @@ def anchored_setting(scenario: Scenario, catalogue: Catalogue, constants: Calibr
     return setting._replace(
         repeat=Repeat(given, REPEAT * math.sqrt(2)) if is_same else None,
         defaults=(*setting.defaults, *(each for each in many.defaults if each not in named)),
-        warnings=(*setting.warnings, *_remarks(setting, many, 1 - time / measured)),
+        warnings=(*setting.warnings, *_remarks(run, setting, many, 1 - time / measured)),
     )
 
 
@@ -101,12 +108,12 @@ def _time_on_one(measured: float, one: Setting, many: Setting, constants: Calibr
     return alone * math.exp(high)
 
 
-def _remarks(setting: Setting, many: Setting, rest: float) -> list[str]:
+def _remarks(run: str, setting: Setting, many: Setting, rest: float) -> list[str]:
     """Return notes on the measured run: its own warnings, and its communication on several machines."""
-    result = [f"the anchor's run: {words}" for words in many.warnings if words not in setting.warnings]
+    result = [f"{run}: {words}" for words in many.warnings if words not in setting.warnings]
     if many.nodes > 1:
         result.append(
-            f"the anchor's run, {placement(many)}: {per_cent(rest, 0)} of its time is predicted traffic and "
+            f"{run}, {placement(many)}: {per_cent(rest, 0)} of its time is predicted traffic and "
             "waiting, the rest sets the speed of one accelerator"
         )
     return result

@@ -12,14 +12,18 @@ from perfmodel.model.prediction.understood import understood
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.step.inside import inside_link
 from perfmodel.model.step.layer_rates import conditions
+from perfmodel.model.step.parts import communicates
 
 NOT_COMPARED = ("anchor", "profile", "calibration", "scaling")
 """Options that do not distinguish jobs."""
+OF_AN_EXCHANGE = ("strategy", "overlap", "algorithm", "intra_link", "inter_link", "nics", "connections")
+"""Options that do not distinguish jobs without an exchange of gradients."""
 
 
 def job_key(setting: Setting) -> str:
     """Return the fingerprint that identifies a data-parallel job."""
-    facts = {name: value for name, value in understood(setting).items() if name not in NOT_COMPARED}
+    left_out = NOT_COMPARED if communicates(setting) else (*NOT_COMPARED, *OF_AN_EXCHANGE)
+    facts = {name: value for name, value in understood(setting).items() if name not in left_out}
     return fingerprint(json.dumps(facts, sort_keys=True, default=str).encode())
 
 
