@@ -88,10 +88,10 @@ def _may_not_fit(result: SearchResult, chosen: Row) -> str:
     fits = chosen["memory"]["fits_probability"]
     if fits >= CERTAIN:
         return ""
-    first, safe = f"It fits into memory with {percent(fits)}", result.surely_fitting
+    first, safe = f"It fits into memory with a probability of {percent(fits)}", result.surely_fitting
     if safe is None:
         return f"{first}; no plan{' within the limits' if result.goal.limits.words else ''} is sure to."
-    more = wanted(safe, result.by_cost) - wanted(chosen, result.by_cost)
+    more = round(wanted(safe, result.by_cost) - wanted(chosen, result.by_cost), 2)  # to the cent
     show, worse = (dollars, "costs {} more") if result.by_cost else (duration, "takes {} longer")
     than = worse.format(show(more) if more > 0 else "no")
     sure = percent(safe["memory"]["fits_probability"])
@@ -113,7 +113,10 @@ def at_most_words(goal: Goal, plan: Row) -> str:
     if plan["run_time_at_most"] is None or plan["run_time_at_most"] == plan["run_time"]:
         return ""
     cost = "" if plan["cost_at_most"] is None else f" and {dollars(plan['cost_at_most'])}"
-    return likely_to_be(f"at most {duration(plan['run_time_at_most'])}{cost}", goal.confidence)
+    most = f"at most {duration(plan['run_time_at_most'])}{cost}"
+    if plan["memory"]["fits_probability"] < CERTAIN:  # part of that confidence: the interval of a time has none of it
+        return f"{percent(goal.confidence)} likely to fit and to take {most}"
+    return likely_to_be(most, goal.confidence)
 
 
 def _not_met(result: SearchResult, surest: Row) -> str:
