@@ -820,7 +820,9 @@ def test_the_risk_not_to_fit_counts_in_every_probability():
         found = by_hand(Goal(epochs=90, deadline=deadline), capacity=capacity)
         assert found.met is met
     advised = verdict(by_hand(Goal(epochs=90, deadline=1e9), capacity=capacity))[0]
-    assert advised.endswith(" It fits into memory with 90 %; no plan within the limits is sure to.")
+    assert advised.endswith(
+        " It fits into memory with a probability of 90 %; no plan within the limits is sure to."
+    )
     assert "memory" not in verdict(by_hand(Goal(epochs=90, deadline=1e9)))[0]
     for limit in ({"deadline": 1e9}, {}):  # more surely than it fits nothing can be said of it
         found = by_hand(Goal(epochs=90, confidence=0.95, **limit), capacity=capacity)

@@ -525,6 +525,7 @@ def test_json_is_what_pydantic_would_print_and_keeps_its_keys():
         "model",
         "sample",
         "tokens_per_second",
+        "time_without_own_runs",
         "baseline_time",
         "communication_time",
         "communication_overhead",

@@ -79,7 +79,7 @@ def run(line: str):
 def test_a_page_opens_alone_and_its_command_repeats_the_answer(command, tmp_path):
     page, plain = tmp_path / "page.html", tmp_path / "page.md"
     result = run(f"{command} --json --report {page}")
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == command.startswith("fits "), result.output  # that job does not fit
     html = page.read_text()
     for outside in ("http", "src=", "href=", "url(", "@import", "//"):
         assert outside not in html
@@ -87,7 +87,7 @@ def test_a_page_opens_alone_and_its_command_repeats_the_answer(command, tmp_path
     assert repeated is not None
     line = repeated[1].replace("&#39;", "'").removeprefix("perfmodel ")
     assert run(line).output == result.output
-    assert run(f"{command} --report={plain}").exit_code == 0
+    assert run(f"{command} --report={plain}").exit_code == result.exit_code
     words = text_of(html)
     for heading in ("What it stands on", "To repeat it"):
         assert heading in words

@@ -31,7 +31,7 @@ BUILT_IN = Path(__file__).parents[1] / "hardware_specs"
 SHARED = Path(__file__).parents[1].parent / "shared"
 CATALOGUE = Catalogue.built_in()
 K80 = (BUILT_IN / "accelerators" / "k80.toml").read_text(encoding="utf-8")
-TODAY = date(2026, 11, 27)
+TODAY = date(2026, 11, 28)
 
 NAMES = json.loads((Path(__file__).parent / "data" / "hardware_names.json").read_text())
 """What published training runs name, by kind, and cards that people own."""

@@ -52,7 +52,6 @@ EXAMPLES = {
 }
 NO_BREAK = "\u2011"
 ERROR = "Error against wall clock, of an example objective"
-
 KNOWN = options("stragglers")
 LAW = KNOWN["distribution"]._replace(
     choices=tuple(name for name in EXAMPLES if name in LAWS), kind="choice", session="straggler-law"

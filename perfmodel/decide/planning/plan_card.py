@@ -114,7 +114,7 @@ def at_most_words(goal: Goal, plan: Row) -> str:
         return ""
     cost = "" if plan["cost_at_most"] is None else f" and {dollars(plan['cost_at_most'])}"
     most = f"at most {duration(plan['run_time_at_most'])}{cost}"
-    if plan["memory"]["fits_probability"] < CERTAIN:  # part of that confidence: the interval of a time has none of it
+    if plan["memory"]["fits_probability"] < CERTAIN:  # a part of that risk; intervals of time have none of it
         return f"{percent(goal.confidence)} likely to fit and to take {most}"
     return likely_to_be(most, goal.confidence)
 
