@@ -48,8 +48,8 @@ DECISIONS = {
     ),
     "a network that may gain nothing": (
         (SLOW_TCP, {**SLOW_TCP, "inter_link": "ethernet-100g-rdma"}),
-        "The network hardly matters here: B is 1.04 x as fast as A (80 %: 1 to ",
-        "), and may gain nothing. Take whichever costs you less: perfmodel plan --have says what ",
+        "The network hardly matters here, take whichever costs you less: B is 1.04 x as fast as A (80 %: ",
+        "), and may gain nothing; perfmodel plan --have says what ",
     ),
     "a network that gains": (
         ({**SLOW_TCP, "workload": "vgg16"}, {**SLOW_TCP, "workload": "vgg16", "inter_link": "ib-edr-100g"}),

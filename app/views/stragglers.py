@@ -202,7 +202,7 @@ def figures(answer: Stragglers) -> dict[str, Shown]:
         return lost | {"A gradient every": Shown(show(every.time_per_gradient, "s"), together)}
     time, waiting = (show(row.time_per_gradient, "s") for row in (taken.row, every))
     shown = lost | {
-        "Gradients per hour": Shown(
+        "Gain in gradients per hour": Shown(
             times_words(taken.gain), f"those of waiting for all: {_named(taken.row)}"
         ),
         "A gradient every": Shown(time, f"{together}; {waiting} where all wait"),
@@ -210,7 +210,7 @@ def figures(answer: Stragglers) -> dict[str, Shown]:
     stale = rows.get("async")
     if stale is not None and stale.mean_staleness >= FRESH:
         age = f"{_named(stale)}, from parameters {three_digits(stale.mean_staleness)} updates old"
-        shown["At most, per hour"] = Shown(times_words(gain_of(answer, stale)), age)
+        shown["Largest gain"] = Shown(times_words(gain_of(answer, stale)), age)
     return shown
 
 

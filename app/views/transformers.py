@@ -159,7 +159,7 @@ CONFIG = {
     "MFU, nominal [%]": st.column_config.NumberColumn(format="%.1f", help=NOMINAL_WORDS),
     "HFU [%]": st.column_config.NumberColumn(format="%.1f", help="with what is computed again"),
     "memory [GiB]": st.column_config.NumberColumn(
-        label="GiB", format="%.1f", width=48, help="memory of the fullest GPU"
+        label="mem. [GiB]", format="%.1f", width=80, help="memory of the fullest GPU"
     ),
     "fits, probability": st.column_config.NumberColumn(format="percent"),
     "of memory": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0),
@@ -282,7 +282,7 @@ def page(request: PageRequest) -> None:
     with request.top:
         job = job_of(None, answer.card)._replace(network=answer.workload)
         st.subheader(plain(f"Which layout for {job}?"), anchor=False)
-        answer_card.show(answer.card)
+        answer_card.show(answer.card, without=("chance",))  # as likely as not to be the fastest
         place = st.container()
     show_warnings(taken.caveats)
     whole = answer.capacity / GIB

@@ -270,11 +270,11 @@ def _which(standing: Standing, best: Best) -> str:
         change = "gain" if ratio.value > 1 else "lose"
         place = "the fastest, " if best.others > 1 and ratio.value > 1 else ""
         speed = f"{other} is {place}{ratio.sentence}"
-        choice = f"{capitalised(_cheaper(able, sure))}"
+        choice = _cheaper(able, sure)
         if not network_hardly_matters(standing):
-            return f"{choice}: {speed}, but may {change} nothing."
-        known = f": {SAYS_COST}" if whether_it_pays(standing.cases) else ""
-        return f"The network hardly matters here: {speed}, and may {change} nothing. {choice}{known}."
+            return f"{capitalised(choice)}: {speed}, but may {change} nothing."
+        known = f"; {SAYS_COST}" if whether_it_pays(standing.cases) else ""
+        return f"The network hardly matters here, {choice}: {speed}, and may {change} nothing{known}."
     most, fastest = "fastest" if best.others > 1 else "faster", best.case if ratio.value > 1 else best.first
     is_faster = f"{'it' if fastest is best.case else other} is {ratio.sentence}"
     if cheapest(able) is fastest:
