@@ -398,7 +398,7 @@ def test_a_comparison_of_own_networks_names_the_command_that_says_what_they_may_
     have = '--have "4 x pcie-workstation-1gpu/v100-sxm2-16gb@ethernet-25g-tcp" --buy ethernet-100g-rdma'
     (line,) = [line for line in notes if have in line]
     said = " ".join(invoke(*shlex.split(line.partition("perfmodel ")[2])).output.split())
-    assert "Fastest: 100 Gbit/s Ethernet with RDMA" in said
+    assert "For speed add 100 Gbit/s Ethernet with RDMA" in said
     stated = compare(
         *(
             {**each, "precision": "fp32"}

@@ -169,7 +169,7 @@ def own_runs(data: str | None, collectives: Sequence[str], job: Scenario, catalo
     name = ", ".join(Path(file).name for file in files)
 
     def learn(some: Sequence[OwnRun]) -> Update:
-        return update_by_own_runs(some, calibration(), shipped_components(), name)
+        return update_by_own_runs(some, calibration(), shipped_components(), name, catalogue)
 
     learned = learn(runs)
     milliseconds = in_milliseconds(runs, learned.answers)

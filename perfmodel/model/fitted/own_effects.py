@@ -68,8 +68,9 @@ class OwnEffects(NamedTuple):
     seen: Mapping[str, Sequence[str]]
     """Accelerators, networks, software and links of the runs."""
     jobs: Mapping[str, Sequence[float]] = {}
-    """Measured data-parallel jobs, by ``job_key``: mean time [s], and the standard deviation of its logarithm
-    between repeated measurements."""
+    """Measured data-parallel jobs, by ``job_key``: mean time [s], the standard deviation of its logarithm
+    between repeated measurements, accelerators, and ln(time / prediction with these effects).  Files of older
+    versions lack the last two."""
     transformers: Sequence[Mapping[str, object]] = ()
     """Runs of transformers, as ``model.transformers.own_runs.row_of`` writes them."""
 

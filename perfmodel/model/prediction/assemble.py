@@ -162,11 +162,11 @@ def _settled_with_calibration(scenario: Scenario, catalogue: Catalogue) -> tuple
     notes = () if own is None or (setting.layout and own.transformers) else (remark(setting, own),)
     is_from_specs = setting.layout is None and scenario.anchor is None and scenario.profile is None
     if own is not None and is_from_specs:
-        from perfmodel.model.prediction.intervals.measured_jobs import anchored_on_own_runs
+        from perfmodel.model.prediction.intervals.measured_jobs import anchored_on_own_runs, measured_words
 
         setting = anchored_on_own_runs(setting, own.jobs, uncalibrated, catalogue, constants)
         if setting.repeat is not None:
-            notes = (f"this job was measured itself ({path}): its time is the mean of its repeats",)
+            notes = (measured_words(setting.repeat, path),)
     if own is not None:
         before = time_of(*settled(uncalibrated, catalogue, calibration()))
         setting = setting._replace(time_without_own_runs=before)

@@ -95,7 +95,8 @@ class Repeat(NamedTuple):
     anchor: str | None
     """The anchor as given; None if the time comes from a calibration file."""
     noise: float
-    """Standard deviation of the logarithm of the time between repeated measurements."""
+    """Standard deviation of the logarithm of the time between repeated measurements; 0 for a job that was not
+    measured itself, but on other numbers of accelerators."""
 
 
 def parse_anchors(text: str) -> list[Anchor]:
