@@ -19,7 +19,7 @@ from perfmodel.decide.quote.listing import worst_first
 from perfmodel.interfaces.cli import main
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
-from tests.test_app import opened, words
+from tests.test_app import button, opened, words
 
 NETWORKS = {
     "accelerator": "v100-sxm2-16gb",
@@ -277,3 +277,10 @@ def test_the_worst_claim_is_the_least_likely_of_the_worst_verdict_and_is_named()
     alike = [claim.probability for claim in checked if claim.verdict == checked[index].verdict]
     assert checked[index].probability == min(alike)
     assert f"(claim {index + 1}, the worst of {len(checked)})" in card_of_quote(checked).advice
+
+
+def test_a_button_asks_the_same_of_machines_with_one_adapter():
+    test = opened("compare", **NETWORKS)
+    one = button(test, "With 1 network adapter a machine").click().run()
+    assert "1.32 x as fast" in words(one)
+    assert not [each for each in one.button if each.label == "With 1 network adapter a machine"]

@@ -49,6 +49,7 @@ from perfmodel.model.options.risk import USUAL_CONFIDENCE
 from perfmodel.model.options.scenario import field_of
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.answer_card import LABELS, Card
+from perfmodel.model.prediction.card import nics_assumed
 from perfmodel.model.prediction.names import network_name
 
 EXAMPLE = {"b-inter-link": "ethernet-25g-tcp", "c-inter-link": "ethernet-100g-rdma"}
@@ -226,7 +227,12 @@ def page(request: PageRequest) -> None:
             if note.startswith(ENDS):
                 st.caption(plain(sentence(note)))
         sharing.here()
-        offer_network(result.notes)
+        with st.container(horizontal=True):
+            offer_network(result.notes)
+            assumed_many = nics_assumed(answers[result.names[0]]) and first["nics"] > 1 and first["nodes"] > 1
+            if assumed_many and st.button("With 1 network adapter a machine"):
+                one = base | money | {"nics": 1}
+                to_compare.open_compare([(each.title, cases.full(one, each.changed)) for each in which])
         show_warnings(case_warnings(answers, [cases.full(base, each.changed) for each in which]))
         details(result, answers)
         st.subheader("Change the cases", anchor=False)

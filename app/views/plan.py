@@ -42,7 +42,7 @@ from perfmodel.model.prediction.names import network_name
 
 START = {"deadline": "24h", "max-gpus": 64}
 BODY = ("deadline", "budget", "confidence", "max-gpus")
-NAME, TIME = 180, 70
+NAME, TIME, COST = 180, 70, 110
 # Widths of the columns that a phone shows at once [px].
 SIDE = ("workload", "accelerator", "instance", "node", "strategy", "precision", "pricing", "price")
 
@@ -188,7 +188,7 @@ def page(request: PageRequest) -> None:
             column_config={
                 "plan": st.column_config.TextColumn(width=NAME),
                 "time": st.column_config.TextColumn(width=TIME),
-                "cost [USD]": st.column_config.NumberColumn(format="dollar", width=TIME),
+                "cost [USD]": st.column_config.NumberColumn(format="dollar", width=COST),
                 f"cost at {percent(goal.confidence)} [USD]": st.column_config.NumberColumn(format="dollar"),
                 "epochs": st.column_config.NumberColumn(format="localized"),
             },

@@ -119,7 +119,8 @@ def widened(factor: Any, width: Any) -> Any:
     >>> float(widened(1.2, 0.0).round(6)), float(widened(1.0, 0.5).round(4))
     (1.2, 1.6487)
     """
-    return np.exp(np.hypot(np.log(factor), width))
+    with np.errstate(over="ignore"):  # infinite where losses may be as large as one likes
+        return np.exp(np.hypot(np.log(factor), width))
 
 
 def run_factors(

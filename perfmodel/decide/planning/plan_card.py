@@ -261,7 +261,7 @@ def chance_words(plan: Row, goal: Goal, prediction: Prediction) -> str:
     fits = plan["memory"]["fits_probability"]
     if fits < CERTAIN:
         risks["memory"] = 1 - fits
-    words = f"{percent(sure)} to keep the {goal.limits.words.replace(' and ', ' and the ')}"
+    words = f"{percent(sure)} to fit and to keep the {goal.limits.words.replace(' and ', ' and the ')}"
     if len(risks) > 1 and sure <= SURE:
         words += f"; risks: {', '.join(f'{name} {percent(risk)}' for name, risk in risks.items())}"
     return f"{words}{rough_words(prediction, goal.confidence)}"

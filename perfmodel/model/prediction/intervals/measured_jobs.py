@@ -117,8 +117,8 @@ def _time_between(setting: Setting, jobs: _Jobs) -> float | None:
     exp(r(n)): r runs straight in log2(n) from each measured number to the next, and stays as it is beyond the
     first and the last, so that the curve passes through all own runs and no larger job is faster than one
     that was measured.  Runs of published series, each left out in turn, are missed by 12.4 % over four
-    sources, by the effects alone by 12.3: three by less (5.9 -> 3.9, 8.1 -> 7.4, 9.0 -> 8.6 %), one of changing
-    placements by more (26.0 -> 29.9 %).
+    sources, by the effects alone by 12.3: three by less (5.9 -> 3.9, 8.1 -> 7.4, 9.0 -> 8.6 %), one of
+    changing placements by more (26.0 -> 29.9 %).
     """
     sizes = sorted({int(each[2]) for each in jobs.measured.values() if len(each) > 2})
     of_job = {ranks: jobs.on(ranks, setting) for ranks in sizes} if len(sizes) >= LEAST_RUNS else {}
