@@ -359,8 +359,9 @@ class Prediction(_Result):
         scenario = self.scenario
         batch = f"batch {scenario['local_batch_size']} each"
         if self.layout is not None:
-            samples = scenario["global_batch_size"]
-            batch = f"{samples:,} {plural(self.sample, samples)} a step"
+            samples, length = scenario["global_batch_size"], scenario["sequence_length"]
+            each = f" of {length:,} tokens" if length and self.sample == "sequence" else ""
+            batch = f"{samples:,} {plural(self.sample, samples)}{each} a step"
         return (
             f"{training_name(scenario['workload'], scenario)} on {scenario['world_size']} x "
             f"{accelerator_name(scenario['accelerator'])}, "
