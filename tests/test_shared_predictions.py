@@ -353,7 +353,7 @@ def test_the_timeline_names_the_collectives_of_replicas(options, kinds):
 
 
 def test_one_sequence_is_one():
-    assert "1 sequence a step" in str(predict(**LLAMA))
+    assert "1 sequence of 8,192 tokens a step" in str(predict(**LLAMA))
     assert "8 sequences of 8,192 tokens a step" in str(predict(**LLAMA, gpus=8))
 
 
