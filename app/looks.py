@@ -51,7 +51,7 @@ label:has(:focus-visible) {
   .st-key-page-body > * { min-width: 10.5rem; }
   .st-key-page-body > :only-child { max-width: 30rem; }
   .st-key-page-body > .st-key-option-quantity { min-width: 14rem; }
-  .st-key-page-body > :is(.st-key-option-fleets-machine, .st-key-option-fleets-add) { min-width: 19rem; }
+  .st-key-page-body > [class*=st-key-option-fleets] { min-width: 13rem; }
 }
 .stMultiSelect [data-testid=stMultiSelectTagsContainer] { flex-wrap: wrap; height: auto; max-height: none; }
 .stMultiSelect :is([role=group], span):has(> [data-testid=stMultiSelectTagsContainer], > span[title]) {

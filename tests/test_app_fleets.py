@@ -52,5 +52,24 @@ def test_a_price_that_is_missing_is_asked_for_answers_when_it_pays_back_and_can_
     assert test.query_params["purchase-price"] == "dgx-1v=40000"
 
 
+def test_the_chart_and_the_table_with_the_advised_row_come_before_the_fields():
+    given = {"machine": "dgx-a100-80gb", "machines": "8", "workload": "bert-large", "samples": "1e9"}
+    test = opened("fleets", **given, **{"how-many": "4", "purchase-price": "dgx-a100-80gb=150000"})
+    sound(test)
+    drawn = list(_elements(test.main))
+    table = next(
+        place for place, each in enumerate(drawn) if "| pays back" in str(getattr(each, "value", ""))
+    )
+    assert "| **4 x NVIDIA DGX A100 80 GB** | " in drawn[table].value.replace("\u00a0", " ")
+    kinds = [each.type for each in drawn]
+    assert kinds.index("plotly_chart") < table < min(map(kinds.index, ("selectbox", "number_input")))
+
+
+def _elements(block):
+    """Yield the elements of a block of a page in their order."""
+    for child in block.children.values():
+        yield from _elements(child) if hasattr(child, "children") else (child,)
+
+
 def test_machines_that_nobody_named_are_asked_for():
     assert "Choose “Machines you have”" in errors(opened("fleets", workload="resnet50"))

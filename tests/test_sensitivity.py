@@ -20,7 +20,7 @@ from perfmodel.decide.sensitivity.case import Case, answer
 from perfmodel.decide.sensitivity.crossovers import crossovers
 from perfmodel.decide.sensitivity.elasticity import STEP, derivatives, sums
 from perfmodel.decide.sensitivity.inputs import INPUTS
-from perfmodel.decide.sensitivity.levers import decision, ranking
+from perfmodel.decide.sensitivity.levers import decision, faster_now, ranking
 from perfmodel.decide.sensitivity.per_sample import effects
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.machine_words import link_words
@@ -382,10 +382,16 @@ def test_the_best_of_each_lever_comes_first_in_the_command_and_on_the_page():
     ranked = [one.saving[0] for _, one in ranking(every)]
     assert len(ranked) == 3
     assert ranked == sorted(ranked, reverse=True)
-    assert decision(every) in printed
-    assert decision(every).startswith(
-        "Better software saves most, 15.6 % with 25 % less time in memory-bound"
+    said = decision(every, answered["crossovers"])
+    assert said in printed
+    assert said.startswith(
+        "Better software and a change of the job save most, about equally: 15.6 % with 25 % less time in "
+        "memory-bound"
     )
+    assert "number format" not in said  # of which nobody chooses a quarter less
+    (now,) = faster_now(answered["crossovers"])
+    assert now.startswith("for this job one parameter server is 2 % faster than all-reduce; ")
+    assert said.endswith(f" {now[0].upper()}{now[1:]}.")
     assert "traffic_inefficiency" not in printed
 
 

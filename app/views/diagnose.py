@@ -216,15 +216,15 @@ def page() -> None:
         st.subheader(plain(title(answer, request.picked.get("workload"))), anchor=False)
         answer_card.show(answer.card, bandwidth_of(answer))
         measured_files.offer_listed()
-        if answer.kind == "training":
-            charts.draw(diagnosis_charts.in_interval(answer), "interval", answer.sentence, height=300)
-            st.caption("Bar: 80 % of such jobs. Of each cause the time that it would give, and its chance.")
-        else:
-            charts.draw(diagnosis_charts.over_sizes(answer), "sizes", answer.sentence)
-        sharing.here()
-        if in_use("measured"):
-            (file,) = session_hardware.files("measured")
-            st.caption(plain(labelled(f"Measured: {answer.reading}, in {file.name}")))
+    if answer.kind == "training":
+        charts.draw(diagnosis_charts.in_interval(answer), "interval", answer.sentence, height=300)
+        st.caption("Bar: 80 % of such jobs. Of each cause the time that it would give, and its chance.")
+    else:
+        charts.draw(diagnosis_charts.over_sizes(answer), "sizes", answer.sentence)
+    sharing.here()
+    if in_use("measured"):
+        (file,) = session_hardware.files("measured")
+        st.caption(plain(labelled(f"Measured: {answer.reading}, in {file.name}")))
     causes(answer)
     next_runs(answer)
     details(answer)

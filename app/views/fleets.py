@@ -95,7 +95,7 @@ def speeds(answer: Fleets) -> Figure:
         y=list(range(len(known))),
         text=[f"{name_of(one)}: {one.ratio.words}" for one in known if one.ratio],
         mode="markers",
-        marker={"color": BLUE, "size": 11, "line": {"color": "white", "width": 1}},
+        marker={"color": BLUE, "size": 13, "line": {"color": "white", "width": 2}},
         name="expected",
         hovertemplate="%{text}<extra></extra>",
     )
@@ -114,8 +114,11 @@ def speeds(answer: Fleets) -> Figure:
 
 
 def overview(answer: Fleets) -> list[dict[str, str]]:
-    """Return a row for each option, as the table of the command but with what an unknown price may be."""
-    columns = columns_of(answer)
+    """Return a row for each option, as the table of the command but with what an unknown price may be.
+
+    The option that the card advises is bold.
+    """
+    columns, best = columns_of(answer), best_of(answer)
     result = []
     for row, one in zip(rows_of(answer), (answer.have, *answer.options), strict=True):
         cells = dict(zip(columns, row, strict=True))
@@ -123,7 +126,10 @@ def overview(answer: Fleets) -> list[dict[str, str]]:
             cells["pays back"] = if_below(one)
         # an interval stays in one line
         cells[SPEED] = re.sub(r" (?!\()", "\u00a0", cells[SPEED])
-        result.append({name: plain(cells[name]) for name in columns if name not in ("GPUs", "USD")})
+        drawn = {name: plain(cells[name]) for name in columns if name not in ("GPUs", "USD")}
+        if one is best:
+            drawn = {name: f"**{words}**" if words else "" for name, words in drawn.items()}
+        result.append(drawn)
     return result
 
 
@@ -213,13 +219,12 @@ def page(request: PageRequest) -> None:
         )
         st.subheader(plain(f"What to add to {have} for {network_name(answer.workload)}?"), anchor=False)
         answer_card.show(answer.card)
-        ask_prices(answer, request.picked)
-    figure = speeds(answer)
-    charts.draw(figure, "fleets", answer.card.advice, height=110 + 52 * len(answer.options))
-    with st.container(key="wrapped-fleets"):
-        st.markdown(markdown(overview(answer)))
-    if any(one.policy != "one kind" for one in answer.options):
-        st.caption(sentence(SHARES_SAID))
+        charts.draw(speeds(answer), "fleets", answer.card.advice, height=110 + 52 * len(answer.options))
+        with st.container(key="wrapped-fleets"):
+            st.markdown(markdown(overview(answer)))
+        if any(one.policy != "one kind" for one in answer.options):
+            st.caption(sentence(SHARES_SAID))
+    ask_prices(answer, request.picked)
     sharing.here()
     details(others, [*report.assumptions, *report.notes])
     with st.container(horizontal=True):

@@ -86,7 +86,8 @@ def savings(rows: list[Effect]) -> Figure:
 def figures(every: list[Effect]) -> dict[str, answer_card.Shown]:
     """Return what the best change of hardware, job and software saves, as figures of the card."""
     return {
-        levers.LEVERS[lever].partition(":")[0].capitalize(): answer_card.Shown(
+        f'<span style="color: {LOOKS[lever][0]}">\u25a0</span> '
+        f"{levers.LEVERS[lever].partition(':')[0].capitalize()}": answer_card.Shown(
             levers.saved(one), f"saved by {levers.step_words(one)} {levers.name_of(one)}"
         )
         for lever, one in levers.ranking(every)
@@ -188,7 +189,7 @@ def page(request: PageRequest) -> None:
     unfit = ""
     if not prediction.memory.fits:
         unfit = f"This job {memory_chart.of_prediction(prediction).words} of memory on each GPU. "
-    advice = f"{unfit}{levers.decision(every)}"
+    advice = f"{unfit}{levers.decision(every, report.crossovers)} {sentence(levers.NO_INTERVAL)}"
     card = card_of(prediction)
     card = card.model_copy(update={"advice": advice, "limit": limit(prediction, every, card.limit)})
     with request.top:
@@ -198,8 +199,8 @@ def page(request: PageRequest) -> None:
     if rows:
         charts.draw(savings(rows), "savings", advice, height=110 + 42 * len(rows))
     sharing.here()
-    st.caption(plain(sentence(levers.NO_INTERVAL)))
-    turns = [each["words"] for each in report.crossovers]
+    now = levers.faster_now(report.crossovers)
+    turns = [each["words"] for each in report.crossovers if each["words"] not in now]
     if turns:
         st.markdown(f"**Where the answer changes**\n{_listed(turns)}")
     for note in report.notes:

@@ -46,7 +46,7 @@ def with_card(limit: str, rests_on: str, pace: Pace, **fields: Any) -> Diagnosis
 
     Parameters
     ----------
-    limit : what takes most of the predicted time, as text
+    limit : what takes most of the predicted time, as text; nothing of a run that is slow by something else
     rests_on : what the interval was learned from, as text
     pace : where the measurement lies
     """
@@ -60,7 +60,7 @@ def with_card(limit: str, rests_on: str, pace: Pace, **fields: Any) -> Diagnosis
             machines=made.job,
             time="" if made.kind == "collective" else _reached(made),
             chance=_chance(made),
-            limit=limit,
+            limit="" if pace == "slow" else limit,
             rests_on=rests_on,
         ),
     )
@@ -296,14 +296,18 @@ def _others(count: int) -> str:
 def _chance(answer: Diagnosis) -> str:
     """Return the probabilities that nothing is wrong, that it is a cause we know, and that it is none.
 
+    Where a cause is likelier than that nothing is wrong, the likeliest comes first.
     None of a listing or run that is too fast: causes only slow down.
     """
     if answer.verdict == "fast":
         return "no cause that we know makes it faster"
-    return (
-        f"{percent(answer.normal)} that nothing is wrong{_condition(answer)}, {percent(_known(answer))} one "
-        f"of the {len(answer.causes)} causes we know, {percent(answer.unknown)} another"
-    )
+    first = answer.causes[0] if answer.causes else None
+    nothing = f"{percent(answer.normal)} that nothing is wrong{_condition(answer)}"
+    causes = f"{percent(_known(answer))} one of the {len(answer.causes)} causes we know"
+    other = f"{percent(answer.unknown)} another"
+    if first is None or first.probability <= max(answer.normal, LEAST):
+        return f"{nothing}, {causes}, {other}"
+    return f"{percent(first.probability)} {first.name}; {causes}, {other}, {nothing}"
 
 
 def _known(answer: Diagnosis) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import per_cent, plural, three_digits
+from perfmodel.decide.sensitivity.levers import FOR_THIS_JOB
 from perfmodel.decide.sweeps import sweep
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.machine_words import link_words
@@ -91,7 +92,11 @@ def _strategies(
     own = setting.world_size
     lines = [
         Crossover(
-            _stretch_words(one, {n: leads[n] for n in some}, own, some[-1] == both[-1]), "world_size", some[0]
+            _stretch_words(
+                one, {n: leads[n] for n in some}, own, some[-1] == both[-1], setting.strategy == "all-reduce"
+            ),
+            "world_size",
+            some[0],
         )
         for some in stretches
         if own in some or _is_near(some[0], own) or _is_near(some[-1], own)
@@ -99,7 +104,9 @@ def _strategies(
     return lines if len(lines) <= MOST_CROSSOVERS else [*lines[:MOST_CROSSOVERS], _NO_END]
 
 
-def _stretch_words(servers: str, leads: dict[int, float], own: int, is_last: bool) -> str:
+def _stretch_words(
+    servers: str, leads: dict[int, float], own: int, is_last: bool, by_ring: bool = True
+) -> str:
     """Return how all-reduce compares over a stretch of numbers of workers, and whether the job's is there.
 
     Parameters
@@ -108,23 +115,41 @@ def _stretch_words(servers: str, leads: dict[int, float], own: int, is_last: boo
     leads : number of workers -> lead of all-reduce, all of one sign
     own : the job's number of workers
     is_last : whether no more workers were tried
+    by_ring : whether the job takes all-reduce, not the servers
 
     Examples
     --------
-    >>> _stretch_words("2 parameter servers", {2: -0.012, 3: -0.02}, 3, False)
+    >>> _stretch_words("2 parameter servers", {2: -0.012, 3: -0.02}, 3, False, False)
     "all-reduce is slower than 2 parameter servers by 1.2 to 2 % with 2 to 3 workers, this job's 3 among them"
+
+    Where the strategy that the job does not take is faster for it, that comes first.
+
+    >>> _stretch_words("2 parameter servers", {2: -0.012, 3: -0.02}, 3, False)
+    'for this job 2 parameter servers are 2 % faster than all-reduce; 1.2 to 2 % with 2 to 3 workers'
     """
     first, *_, last = [*leads, *leads]
     workers = f"{first} to {last} workers" if last != first else f"{first} workers"
     most = ", the most tried" if is_last else ""
     here = f", this job's {own} among them" if own in leads and last != first else ""
     compared = _AHEAD[_sign(leads[first])].format(servers)
-    shares = sorted(100 * abs(lead) for lead in leads.values())
-    ends = " to ".join(
-        dict.fromkeys(three_digits(float(f"{share:.2g}")) for share in (shares[0], shares[-1]))
-    )
+    shares = sorted(leads.values(), key=abs)
+    ends = " to ".join(dict.fromkeys(map(_two_digits, (shares[0], shares[-1]))))
+    if (-leads.get(own, 0.0) if by_ring else leads.get(own, 0.0)) > 0:
+        are = "is" if servers.startswith("one ") else "are"
+        ahead = (
+            f"{servers} {are} {{}} faster than all-reduce"
+            if by_ring
+            else f"all-reduce is {{}} faster than {servers}"
+        )
+        stretch = f"; {ends} % with {workers}{most}" if len(leads) > 1 else ""
+        return f"{FOR_THIS_JOB} {ahead.format(f'{_two_digits(leads[own])} %')}{stretch}"
     amount = f" by {ends} %" if any(leads.values()) else ""
     return f"{compared}{amount} with {workers}{most}{here}"
+
+
+def _two_digits(lead: float) -> str:
+    """Return the size of a lead in percent, without the unit."""
+    return three_digits(float(f"{100 * abs(lead):.2g}"))
 
 
 def _compression(setting: Setting, constants: Calibration) -> list[Crossover]:

@@ -153,7 +153,7 @@ def _markdown(answer: "SensitivityReport | Enough", request: object) -> str:
     parts = [
         f"## {answer.title}\n",
         *([f"**The job {answer.unfit}.**\n"] if answer.unfit else []),
-        f"{decision(effects(answer.inputs, answer.iteration_time))}\n",
+        f"{decision(effects(answer.inputs, answer.iteration_time), answer.crossovers)}\n",
         f"Iteration time {answer.iteration_time:.6g} s.  Elasticities: percent for each percent.\n",
         *([f"Price {answer.price_words}.\n"] if answer.price_words else []),
         markdown_table(answer.records(), columns),
@@ -178,7 +178,7 @@ def _show(answer: "SensitivityReport") -> None:
     out.print(Text(answer.title), style="bold")
     if answer.unfit:
         out.print(Text(f"the job {answer.unfit}"), style="bold")
-    out.print(Text(decision(effects(answer.inputs, answer.iteration_time))))
+    out.print(Text(decision(effects(answer.inputs, answer.iteration_time), answer.crossovers)))
     line = f"iteration time {show(answer.iteration_time, 's')}"
     cost = answer.cost_per_1000_samples
     if cost is not None:

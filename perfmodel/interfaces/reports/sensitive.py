@@ -49,7 +49,7 @@ def page_of_sensitivity(
         question=f"What does the time of an iteration depend on: {report.title}?",
         answer=[
             *([f"The job {report.unfit}."] if report.unfit else []),
-            f"{decision(swings)} An iteration takes {show(time, 's')}.",
+            f"{decision(swings, report.crossovers)} An iteration takes {show(time, 's')}.",
         ],
         charts=[_tornado(swings[:DRAWN], time)] if swings else [],
         tables=[table for table in tables if table.rows],

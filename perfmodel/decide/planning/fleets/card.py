@@ -82,13 +82,15 @@ def _head(answer: Fleets, best: FleetOption | None) -> str:
     if best is None:
         late = answer.deadline is not None and answer.have.meets_deadline is False
         return "Add nothing for this deadline." if late else "Keep what you have."
-    figures = [name_of(best), *([best.ratio.speed()] if best.ratio is not None else [])]
+    figures = [best.ratio.speed()] if best.ratio is not None else []
     if best.run_time is not None and answer.have.run_time is not None:
         figures.append(f"{duration(best.run_time)} instead of {duration(answer.have.run_time)}")
-    words = ", ".join(figures)
-    if best.payback is None and not best.meets_deadline:
-        return f"For speed add {words} ({payback_words(best)})."
-    return f"Add {words}." if best.payback is None else f"Add {words}, which {payback_words(best)}."
+    is_for_speed = best.payback is None and not best.meets_deadline
+    parts = [", ".join(figures)] if figures else []
+    if best.payback is not None or is_for_speed:
+        parts.append(payback_words(best, in_full=False))
+    does = f": {'; '.join(parts)}" if parts else ""
+    return f"{'For speed add' if is_for_speed else 'Add'} {name_of(best)}{does}."
 
 
 def _run(one: FleetOption, have: FleetOption) -> str:

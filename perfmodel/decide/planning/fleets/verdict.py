@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from itertools import product
 from typing import Final
 
-from perfmodel.core.units import dollars, duration, per_cent, plural, rate, three_digits
+from perfmodel.core.units import dollars, duration, per_cent, rate, three_digits
 from perfmodel.decide.planning.fleets.market import Market
 from perfmodel.decide.planning.fleets.result import FleetOption, Fleets
 from perfmodel.decide.price_kinds import HOUR
 from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS
-from perfmodel.model.prediction.names import node_name
 
 LEAST = 1.01
 """Speed over that of the present fleet below which an option adds nothing worth mentioning."""
@@ -87,17 +85,18 @@ def words_of(answer: Fleets, best: FleetOption | None = None) -> list[str]:
     most = "Fastest with equal shares" if shared else "Fastest"
     lines = []
     is_said = fastest is best and first in (None, best)
+    paying = [one for one in options if one.payback is not None and one.payback.time is not None]
     if ratio is not None and ratio.value < LEAST:
         most_words = f"{name_of(fastest)}, {ratio.words}"
         lines.append(
             f"No option is {per_cent(LEAST - 1, 0)} faster than what you have; the most is {most_words}."
         )
     elif ratio is not None and is_said:
-        pays = " and first to pay back" if first is not None else ""
-        lines.append(f"It is {most[:1].lower()}{most[1:]}{pays}.")
+        ahead = ["fastest"] if len(options) > 1 and not shared else []
+        ahead += ["first to pay back"] if first is not None and len(paying) > 1 else []
+        lines += [f"It is {' and '.join(ahead)}."] if ahead else []
     elif ratio is not None:
         lines.append(f"{most}: {name_of(fastest)}, {ratio.words}.")
-    paying = [one for one in options if one.payback is not None and one.payback.time is not None]
     if first is fastest and ratio is not None and ratio.value >= LEAST and not is_said:
         lines = [
             f"{most} and first to pay back: {name_of(fastest)}, {ratio.words}, which {payback_words(first)}."
@@ -155,27 +154,15 @@ def _with_shares(answer: Fleets, fastest: FleetOption) -> list[str]:
     best = fastest_of(divided)
     if best is fastest or best.ratio is None or best.samples_per_second < LEAST * fastest.samples_per_second:
         return []
-    pays = f", and {payback_words(best)}" if best.payback is not None else ""
+    alike = sorted(as_fast_as_the_fastest(divided), key=lambda one: one is not best)
+    likely = [f"{one.words} ({one.ratio.order})" for one in alike if one.ratio and one.ratio.order]
+    names = " or ".join(likely if len(likely) == len(alike) else [one.words for one in alike])
+    is_alone = best.payback is not None and len(alike) == 1
+    pays = f" ({payback_words(best, in_full=False)})" if is_alone else ""
     return [
-        f"With more samples for faster GPUs, {best.words}: {best.ratio.words}{pays}; "
-        "stock data parallelism does not do that, as it averages gradients by replicas.",
-        *_no_more(best, [one for one in as_fast_as_the_fastest(divided) if one is not best]),
+        f"With software that gives faster GPUs more samples, {names} would be "
+        f"{three_digits(best.ratio.value)} x as fast{pays}; stock data parallelism does not do that."
     ]
-
-
-def _no_more(best: FleetOption, others: Sequence[FleetOption]) -> list[str]:
-    """Return why other machines add no more than the best: those one has take as long with fewer samples."""
-    lines = []
-    for one in others:
-        for kind, same in product(best.kinds, one.kinds):
-            fewer, more = sorted((kind.samples_per_gpu, same.samples_per_gpu))
-            long = max(kind.alone_time, same.alone_time) < LEAST * min(kind.alone_time, same.alone_time)
-            if kind.name == same.name and fewer < more and long:
-                lines.append(
-                    f"{one.words} adds no more: a step of {node_name(kind.node)} takes as long with "
-                    f"{fewer:g} {plural('sample', fewer)} a GPU as with {more:g}."
-                )
-    return lines
 
 
 def _enough(answer: Fleets) -> str:
@@ -210,8 +197,8 @@ def policy_words(policy: str) -> str:
     return POLICY_WORDS.get(policy, policy)
 
 
-def payback_words(one: FleetOption) -> str:
-    """Return when an option pays back, in words, or why that is unknown."""
+def payback_words(one: FleetOption, in_full: bool = True) -> str:
+    """Return when an option pays back, in words, or why that is unknown; in full with runs and interval."""
     payback, purchase = one.payback, one.purchase
     if payback is None:
         unknown = purchase is not None and purchase.capital is None
@@ -224,9 +211,9 @@ def payback_words(one: FleetOption) -> str:
         return f"pays at once: it adds {dollars(payback.gain_per_hour)} more an hour than it costs"
     latest = "never" if payback.latest_80 is None else duration(payback.latest_80)
     soonest = "never" if payback.soonest_80 is None else duration(payback.soonest_80)
-    runs = "" if payback.jobs is None else f", {_runs(payback.jobs)}"
+    runs = f", {_runs(payback.jobs)}" if in_full and payback.jobs is not None else ""
     late = "" if payback.within_life else ", after it is written off"
-    known = one.ratio is not None and one.ratio.high_80 is not None
+    known = in_full and one.ratio is not None and one.ratio.high_80 is not None
     between = f" (80 %: {soonest} to {latest})" if known else ""
     return f"pays back after {duration(payback.time)} at work{runs}{between}{late}"
 
