@@ -137,7 +137,8 @@ def _figure(label: str, shown: Shown) -> str:
     """Return a large figure as HTML: label, value, and what else its text says."""
     size = "answer-value" if len(shown.value) <= SHORT else "answer-words"
     return (
-        f'<div><div class="answer-label">{label}</div><div class="{size}">{_html(shown.value)}</div>'
+        f'<div><div class="answer-label">{escape(unbroken(label))}</div>'
+        f'<div class="{size}">{_html(shown.value)}</div>'
         f'<div class="answer-rest">{_html(shown.rest)}</div></div>'
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import quantiles
 from typing import TYPE_CHECKING
 
-from app.charts import BLUE, GREY, ORANGE
+from app.charts import GREY, ORANGE, SKY
 from app.figure import Figure
 from perfmodel.core.units import per_cent
 
@@ -50,7 +50,7 @@ def strips(groups: Mapping[str, Sequence[Row]]) -> Figure:
                 f"{row.run.run_id}: {per_cent(row.error or 0.0, signed=True)}<br>{row.run.locator}"
                 for row in rows
             ],
-            marker={"color": BLUE, "size": 4, "opacity": 0.5},
+            marker={"color": SKY, "size": 4, "opacity": 0.8},
             hovertemplate="%{text}<extra></extra>",
             showlegend=False,
         )

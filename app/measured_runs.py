@@ -116,7 +116,7 @@ def in_short(mode: Mode, rows: Sequence[Row]) -> tuple[Card, dict[str, Shown]]:
     rests = "from specs alone" if mode == "specs" else "anchored on the time of one accelerator"
     card = Card(
         advice=f"{capitalised(rests)}, a predicted time is {over_sources} off on average; plan with its 80 % "
-        f"interval, which held {held} of the measured times, each source left out of the fit in turn.",
+        f"interval, which held {held} of the measured times of sources that the model was not fitted to.",
         rests_on=f"{runs} of {sources}; with each run counted once the mean error is {over_rows}, the "
         f"median {spaced(errors['median_absolute_error'])}, {spaced(twenty)} of runs are within 20 % and "
         f"{spaced(ten)} within 10 %, intervals held {held_rows}, and the naive answer, {BASELINES[mode]}, "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 from app.answer_card import Shown
@@ -66,36 +66,71 @@ def _percent(line: Line) -> str:
 
 def where_new() -> Shown:
     """Return how far off jobs of a new accelerator or software were, and what their intervals held."""
-    new = list(_of(NEW).values())
-    held = _range(line.today.coverage_80_over_categories for line in new)
-    return Shown(f"up to {_percent(max(new, key=_off))}", f"off, by kind of job; 80 % intervals held {held}")
+    most = _percent(max(_of(NEW).values(), key=_off))
+    return Shown(f"up to {most}", f"off, by kind of job; 80 % intervals as they are now hold {_held_new()}")
+
+
+def _held_new() -> str:
+    """Return what today's intervals hold of runs with a new accelerator or software, by kind of job."""
+    return _range(line.today.coverage_80_over_categories for line in _of(NEW).values())
 
 
 def where_new_words() -> str:
     """Return the same as a sentence."""
     shown = where_new()
-    return f"With an accelerator or software not measured before: {shown.value} {shown.rest}."
+    return f"With an accelerator or software not measured before, plan with {shown.value} {shown.rest}."
 
 
-def bullets() -> list[str]:
-    """Return what to trust and what not: means over sources, of the best kind of job to the worst."""
+def history() -> str:
+    """Return what intervals held of new runs as first stated, and what those of today would have held."""
     every = _of(None).values()
-    known = _range(line.today.error_over_categories for line in _of(KNOWN).values())
-    new, experts = (_percent(max(_of(job).values(), key=_off)) for job in (NEW, EXPERTS))
-    whole = [line for kind, line in _of(None).items() if kind not in _of(KNOWN)]
-    apart = max(whole, key=_off)
     stated, today = (
         _range(summary.coverage_80_over_categories for summary in summaries)
         for summaries in ((line.stated for line in every), (line.today for line in every))
     )
+    return unbroken(
+        f"As first stated, 80 % intervals held {stated} of a new source's runs, by kind of job: they were "
+        f"too narrow. They are wider now and would have held {today}, as the table has it; of runs with a "
+        f"new accelerator or software alone, {_held_new()}."
+    )
+
+
+def _kinds(lines: Iterable[Line]) -> str:
+    """Return kinds of job as the table names them, in quotes."""
+    *others, last = (f"“{line.kind}”" for line in lines)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _compared(new: Sequence[Line]) -> str:
+    """Return kinds of job, and how far off they were with an accelerator or software new and known."""
+    known = _of(KNOWN)
+    errors = (
+        _range(line.today.error_over_categories for line in each)
+        for each in (new, [known[line.kind] for line in new])
+    )
+    return f"{_kinds(new)}: {' off instead of '.join(errors)}"
+
+
+def bullets() -> list[str]:
+    """Return what to trust and what not: means over sources, of the best kind of job to the worst."""
+    known = _of(KNOWN)
+    apart = max((line for kind, line in _of(None).items() if kind not in known), key=_off)
+    new = [line for kind, line in _of(NEW).items() if kind in known]
+    worse = [line for line in new if _off(line) > _off(known[line.kind])]
+    better = [line for line in new if line not in worse]
+    experts = max(_of(EXPERTS).values(), key=_off)
     lines = [
-        f"**Trust most** a job whose accelerator and software were both measured before: {known} off, by "
-        "kind of job.",
-        f"**Trust less** a new accelerator or software (up to {new} off), mixtures of experts ({experts}) "
-        f"and {apart.kind.replace(',', '')} ({_percent(apart)}).",
-        f"**Intervals were too narrow**: as first stated they held {stated} of a new source's runs, by kind "
-        f"of job. They are wider now and would have held {today}.",
-        "**Not known**: the error at the next source. The model was chosen with all of these in view, so "
-        "expect more.",
+        "**Trust most** a job whose accelerator and software were both measured before: "
+        f"{_range(line.today.error_over_categories for line in known.values())} off, by kind of job.",
+        f"**Trust less** {_kinds([apart])} ({_percent(apart)} off) and mixtures of experts "
+        f"({_percent(experts)}, among {_kinds([experts])}).",
     ]
+    if worse:
+        lines.append(f"**A new accelerator or software was worse** for {_compared(worse)}.")
+    if better:
+        lines.append(f"**A new one was no worse** for {_compared(better)}.")
+    lines.append(
+        "**Not known**: the error at the next source. The model was chosen with all of these in view, so "
+        "expect more."
+    )
     return [unbroken(line) for line in lines]

@@ -19,7 +19,7 @@ from perfmodel.decide.quote.sentence import evidence_words, measured_like_words,
 
 USUAL_END, LAST = 1.1, 1.5
 """End of the axis, and the largest share that it is moved for; what is beyond stands at its end."""
-EACH, ENDS = 74, 110
+EACH, ENDS = 70, 100
 """Heights of a claim, and of axis and legend [px]."""
 WIDEST = 50
 """Most letters in a line of a claim's words above its row, for the width of a phone."""
@@ -95,7 +95,7 @@ def claims_chart(claims: Mapping[int, Checked]) -> Figure:
         mode="lines",
         name="to expect, 80 %",
         line={"color": charts.GREY, "width": 10},
-        opacity=0.45,
+        opacity=0.65,
         hovertemplate="%{text}<extra>to expect, 80 %</extra>",
     )
     for name, points, marker in (
@@ -122,7 +122,14 @@ def claims_chart(claims: Mapping[int, Checked]) -> Figure:
         hoverinfo="skip",
     )
     end = max(USUAL_END, *(1.05 * x for x, _, _ in claimed))
-    figure.update_xaxes(title="share of what is possible", range=[0, end], tickformat=".0%", dtick=0.25)
-    figure.update_yaxes(visible=False, range=[len(claims) - 0.7, -0.85], fixedrange=True)
-    figure.update_layout(showlegend=True, legend=dict(charts.UNDER))
+    figure.update_xaxes(
+        title="share of what is possible",
+        range=[0, end],
+        tickformat=".0%",
+        dtick=0.25,
+        ticklabeloverflow="allow",
+    )
+    figure.update_yaxes(visible=False, range=[len(claims) - 0.7, -0.65], fixedrange=True)
+    margin = {"l": 20, "t": 8}  # room for the label of 0 %
+    figure.update_layout(showlegend=True, legend=dict(charts.UNDER), margin=margin)
     return figure

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,12 @@ MOST = 500
 """Most claims of an uploaded file, whose check takes some seconds."""
 EXTRA = ("per", "epochs", "tokens", "price", "from-gpus", "size", "format", "convention")
 """Keys of a claim whose fields appear only for quantities that they go with."""
+
+
+@cache
+def title_of(example: str) -> str:
+    """Return the title of a quote that comes with the package."""
+    return read_quote(example)[0].title
 
 
 def filled_in(picked: Mapping[str, Any]) -> Quote:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -183,7 +184,13 @@ def test_a_file_leaves_nothing_of_the_example_in_the_address():
     assert "own-quote" in test.query_params
 
 
-def test_the_chances_of_all_claims_are_shown():
+def test_each_claim_has_a_figure_and_the_chart_stands_before_the_fields():
     test = opened("quote", quote="horovod-512-gpus")
-    assert "50 to 52 %" in words(test)
-    assert "likely to be reached: 52 % for claim 1, 51 % for claim 2" in words(test)
+    expected = r"likely; expected [\d.]+ % \(80 %: [\d.]+ to 100 %\)"
+    said = words(test).replace("\u00a0", " ")
+    assert re.search(rf"claim 1: Inception v3, 90 %\n52 %\n{expected}", said)
+    assert re.search(rf"claim 2: ResNet-101, 90 %\n51 %\n{expected}", said)
+    drawn = [getattr(each, "label", "") or each.type for each in test.main]
+    assert drawn.index("plotly_chart") < drawn.index("Quote")
+    (field,) = [each for each in test.selectbox if each.label == "Quote"]
+    assert "Horovod: scaling of three networks to 512 GPUs" in field.options

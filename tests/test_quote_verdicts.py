@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 import perfmodel
 from perfmodel.core.errors import InputError
 from perfmodel.core.files.resources import folder
+from perfmodel.core.units import percent
 from perfmodel.decide.planning import Goal, search
 from perfmodel.decide.quote import Claim, Quote, check_quote, read_quote
-from perfmodel.decide.quote.card import card_of_quote
+from perfmodel.decide.quote.card import card_of_quote, chance_figures
 from perfmodel.decide.quote.claim_judgement import DOUBTFUL, probability_of
 from perfmodel.decide.quote.completed_job import completed_job
+from perfmodel.decide.quote.sentence import expected_words
 from perfmodel.evidence.accuracy.source_titles import short_title
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.layout import DEGREES
@@ -421,15 +423,51 @@ def test_claims_that_are_alike_are_answered_together():
     """Three are of 512 GPUs and one of 16: the answer is on all, and says which is of what."""
     card = card_of_quote(check_quote(read_quote("horovod-512-gpus")[0]))
     assert card.advice.startswith(
-        "All 4 claims are plausible, each about 50 % likely. None is sure: have them in the contract. "
-        "Claim 1: measured runs come to 98.1 to 98.3 %, better than claimed, but on 4 to 12 accelerators "
-        "instead of 512. Claim 2: measured runs come to 23.6 to 66.1 %, but are of another accelerator, "
+        "All 4 claims are plausible, each about 50 % likely; none is sure, so have them in the contract. "
+    )
+    better, worse, *_ = re.findall(r"[^.]*, 90 % \(claim \d\): .*?\.(?= )", card.advice)
+    interval = r"[\d.]+ % \(80 %: [\d.]+ to [\d.]+ %\)"
+    assert re.fullmatch(
+        rf" Inception v3, 90 % \(claim 1\): expect {interval}; measured runs come to 98\.1 to 98\.3 %, "
+        r"better than claimed, but on 4 to 12 accelerators instead of 512\.",
+        better,
+    )
+    assert re.fullmatch(
+        rf" ResNet-101, 90 % \(claim 2\): plausible, as the model expects {interval}; "
+        r"measured runs come to 23\.6 to 66\.1 %, "
+        r"but are of another accelerator, software, batch and strategy\.",
+        worse,
     )
     assert card.chance == (
         "50 to 52 % likely to be reached: 52 % for claim 1, 51 % for claim 2, 50 % for claims 3 and 4"
     )
     assert re.fullmatch(r"512 x .*\(claims 1 to 3\); 16 x .*\(claim 4\)", card.machines)
-    assert "100 % is possible; up to 110 % may be an error of measurement (claims 1 to 3)" in card.limit
+    assert "100 % is possible, and a measurement may err by 10 % (claims 1 to 3)" in card.limit
+
+
+def test_a_claim_that_no_run_is_like_says_why_it_is_plausible():
+    found = check_quote(read_quote("horovod-512-gpus")[0])[:2]
+    (bullet,) = re.findall(
+        r"\(claim 2\): (.*)",
+        card_of_quote([found[0], found[1].model_copy(update={"measured": ()})]).advice,
+    )
+    assert re.fullmatch(
+        r"plausible, as the model expects .* \(80 %: .*\); no measured run is like it\.", bullet
+    )
+
+
+def test_each_of_a_few_claims_has_its_chance_and_what_to_expect():
+    found = check_quote(read_quote("dgx-a100-petaflops")[0])
+    figures = chance_figures(found)
+    assert list(figures) == [
+        "claim 1: 8 x A100 SXM4 40 GB, 5 PFLOP/s",
+        "claim 2: 8 x A100 SXM4 40 GB, 600 GB/s",
+        "claim 3: 8 x A100 SXM4 40 GB, 230 GB/s",
+    ]
+    impossible, _, plausible = figures.values()
+    assert impossible == ("impossible", "physics allows at most 2.5 PFLOP/s")
+    assert plausible == (percent(found[2].probability), f"likely; expected {expected_words(found[2])}")
+    assert chance_figures(found[:1]) == chance_figures([*found, *found]) == {}
 
 
 def test_a_batch_other_than_that_of_predict_is_named():

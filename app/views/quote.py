@@ -33,7 +33,7 @@ from app.plain import plain
 from app.state import clear, is_open, newest
 from perfmodel.decide.quote import Checked, Quote, example_names, read_quote
 from perfmodel.decide.quote.answer import QuoteAnswer
-from perfmodel.decide.quote.card import card_of_quote, chances
+from perfmodel.decide.quote.card import card_of_quote, chance_figures, chances
 from perfmodel.decide.quote.claim_words import CONVENTION_WORDS
 from perfmodel.decide.quote.listing import claimed, measured_words, worst_first
 from perfmodel.decide.quote.sentence import (
@@ -55,6 +55,8 @@ FILE = "quote-file"
 STATED = "It states its job and its claims, so there is nothing to fill in."
 LEFT_OPEN = "quote-left-open"
 # Session key: the uploaded quote for which the fields were left open.
+NOT_LARGE = ("run", "cost", "chance")
+# Fields of a card that the figures of its claims have already.
 DRAWN = 10
 # Most claims drawn; of more, the worst.
 USUAL = "images_per_second"
@@ -62,7 +64,7 @@ START = {"gpus": 32, "quantity": USUAL, "value": "40000"}
 EXAMPLE = "This is an example, to show an answer: 40,000 images/s on 32 GPUs."
 OWN = "a claim of your own"
 QUOTE = one_of("quote", (FILLED, *example_names()), FILLED, "A public claim that comes along, or your own.")
-QUOTE = QUOTE._replace(shows=lambda name: OWN if name == FILLED else name)
+QUOTE = QUOTE._replace(shows=lambda name: OWN if name == FILLED else quotes.title_of(name))
 QUANTITY = one_of("quantity", quote_words.QUANTITIES, USUAL, "What is claimed.")._replace(
     shows=quote_words.quantity_words
 )
@@ -167,7 +169,9 @@ def quote_of(request: PageRequest) -> Given:
 
 
 def chance_of(checked: Sequence[Checked], card: Card) -> dict[str, answer_card.Shown]:
-    """Return the range of the probabilities of several claims as a figure; none where they are not known."""
+    """Return the chance of each of a few claims as a figure, of many their range; none where unknown."""
+    if each := chance_figures(checked):
+        return {label: answer_card.Shown(*words) for label, words in each.items()}
     span = chances(checked) if len(checked) > 1 else ""
     if not card.chance.startswith(span or " "):
         return {}
@@ -237,15 +241,15 @@ def page(request: PageRequest) -> None:
         title = "An example, not yet your claim" if given.is_example else quote.title
         st.subheader(plain(f"Will this hold? {title}"), anchor=False)
         chance = chance_of(checked, card)
-        answer_card.show(card, chance, tuple(label.lower() for label in chance))
+        answer_card.show(card, chance, NOT_LARGE if chance else ())
+        indices = drawn(checked)
+        quote_chart.draw_claims({index + 1: checked[index] for index in indices})
     if given.is_example:
         st.info(f"{EXAMPLE} Type your claim in the fields above, and describe its job in the sidebar.")
     elif given.is_filled_in:
         st.caption("Describe the job in the sidebar, and the claim in the fields above.")
     if quote.note:
         st.caption(plain(quote.note))
-    indices = drawn(checked)
-    quote_chart.draw_claims({index + 1: checked[index] for index in indices})
     sharing.here()
     for index in indices:
         in_full(checked[index], index)

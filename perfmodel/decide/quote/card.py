@@ -120,16 +120,55 @@ def _advice_on_all(claims: Sequence[Checked]) -> str:
         each = low if low.startswith(("over", "under")) else f"about {low}"
         likely = f", each {each} likely" if alike else f", {low} to {high} likely"
     number = "Both" if len(claims) == 2 else f"All {len(claims)}"
-    so = ". None is sure: " if advice == OF_ALL[CONTRACT] else ", so "
+    so = "; none is sure, so " if advice == OF_ALL[CONTRACT] else ", so "
     lines = [f"{number} claims are {shown_verdict(claims[index])}{likely}{so}{advice}."]
     reached = [n for n, claim in enumerate(claims) if needs_reached(claim)][:1]
-    lines += [f"Claim {n + 1}: {reached_words(claims[n])}; {open_clause(claims[n])}." for n in reached]
+    names = [f"{_named(claim)} (claim {n})" for n, claim in enumerate(claims, 1)]
+    lines += [f"{names[n]}: {reached_words(claims[n])}; {open_clause(claims[n])}." for n in reached]
     lines += [
-        f"Claim {n}: {words}." for n, claim in enumerate(claims, 1) if (words := _measured_apart(claim))
+        f"{name}: {words}."
+        for name, claim in zip(names, claims, strict=True)
+        if (len(claims) <= EACH or _measured_apart(claim)) and (words := _grounds(claim))
     ]
     tricks = [] if claims[index].only_with else claims[index].tricks[:1]
-    lines += [f"Claim {index + 1} may be {trick.name}: {trick.ask}." for trick in tricks]
+    lines += [f"{names[index]} may be {trick.name}: {trick.ask}." for trick in tricks]
     return " ".join(lines)
+
+
+def _named(claim: Checked) -> str:
+    """Return a claim in short: its network, or its machines if it has none, and the claimed value."""
+    network = claim.scenario.partition(claim.machines)[0].removesuffix(" on ")
+    return f"{network or claim.machines.partition(' in ')[0]}, {value_words(claim, claim.value)}"
+
+
+def _grounds(claim: Checked) -> str:
+    """Return what to expect of a claim, and why measured runs do not decide it; empty where unknown."""
+    expected, apart = expected_words(claim), _measured_apart(claim)
+    if claim.verdict == "impossible" or expected is None:
+        return apart
+    if not claim.measured and claim.similar_run is None:
+        apart = "no measured run is like it"
+    is_reached = any(reaches(near.value, claim.value, claim.higher_is_better) for near in claim.measured)
+    why = f"plausible, as the model expects {expected}"
+    is_explained = apart and not is_reached and claim.verdict == "plausible"
+    return "; ".join(filter(None, (why if is_explained else f"expect {expected}", apart)))
+
+
+def chance_figures(claims: Sequence[Checked]) -> dict[str, tuple[str, str]]:
+    """Return claim -> its chance in a few words, and what to expect of it; empty of one claim or of many."""
+    if not 1 < len(claims) <= EACH:
+        return {}
+    return {f"claim {n}: {_named(claim)}": _chance_figure(claim) for n, claim in enumerate(claims, 1)}
+
+
+def _chance_figure(claim: Checked) -> tuple[str, str]:
+    expected = expected_words(claim)
+    if claim.verdict == "impossible" or expected is None:
+        more = limit_words(claim)
+    else:
+        more = f"expected {expected}"
+    known = claim.verdict != "impossible" and not claim.only_with and probability_words(claim)
+    return (known, f"likely; {more}") if known else (_chance(claim), more)
 
 
 def _measured_apart(claim: Checked) -> str:
@@ -144,7 +183,9 @@ def _measured_apart(claim: Checked) -> str:
     reached = [reaches(value, claim.value, claim.higher_is_better) for value in values]
     differs = dict.fromkeys(each for near in claim.measured for each in near.differs)
     if differs and not any(reached):
-        return f"measured runs come to {ends}, but are of another {', '.join(differs)}"
+        *others, last = differs
+        other = f"{', '.join(others)} and {last}" if others else last
+        return f"measured runs come to {ends}, but are of another {other}"
     sizes = [near.world_size for near in claim.measured if near.world_size is not None]
     is_open = claim.verdict == "plausible" and claim.reached_by is None
     if not is_open or not all(reached) or len(sizes) < len(values):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfmodel.core.sentences import in_sentences
-from perfmodel.core.units import percent
+from perfmodel.core.units import per_cent, percent
 from perfmodel.decide.comparison.option_words import NAMES
 from perfmodel.decide.quote.checked import Checked
 from perfmodel.decide.quote.claim_words import shown, shown_range, software_words
@@ -101,8 +101,8 @@ def needs_reached(claim: Checked) -> bool:
 def limit_words(claim: Checked) -> str:
     """Return what physics allows, of the claimed quantity."""
     if claim.quantity in IDEAL:
-        ideal, scattered = (_written(claim, each) for each in (claim.ideal, claim.limit))
-        return f"at most {ideal} is possible; up to {scattered} may be an error of measurement"
+        error = per_cent(claim.limit / claim.ideal - 1, 0)
+        return f"at most {_written(claim, claim.ideal)} is possible, and a measurement may err by {error}"
     assumed = f" in {claim.precision}" if claim.only_with else ""
     most = "allows at most" if claim.higher_is_better else "needs at least"
     return f"physics {most} {_written(claim, claim.limit)}{assumed}"
