@@ -49,8 +49,8 @@ HALF = 0.25
 """Half the height of a bar; bars are 1 apart."""
 BEYOND = "rgba(213, 94, 0, 0.3)"
 """Colour over what a bar needs beyond the capacity."""
-HEAD, FOOT, EACH = 86, 56, 84
-"""Heights of the legend, of the axis and of a bar with its texts [px]."""
+HEAD, FOOT, EACH, INTERVAL = 86, 56, 92, 36
+"""Heights of the legend, of the axis, of a bar with its texts, and of an interval below it [px]."""
 
 
 class MemoryBar(NamedTuple):
@@ -62,6 +62,13 @@ class MemoryBar(NamedTuple):
     """[B]"""
     probability: float
     """Probability that the case fits."""
+    interval: tuple[float, float] | None = None
+    """80 % interval of the memory needed [B]; None where it is not drawn."""
+
+    @property
+    def widest(self) -> float:
+        """The largest of needed memory, its interval and the capacity [B]."""
+        return max(self.needed, self.capacity, *(self.interval or ()))
 
     @property
     def needed(self) -> float:
@@ -108,9 +115,9 @@ def draw_memory(bars: Mapping[str, MemoryBar], name: str, of: str = FULLEST) -> 
     name : the chart's key
     """
     cases = "; ".join(f"{case} {bar.words}" if case else bar.words for case, bar in bars.items())
-    return draw(
-        memory_bars(bars, of), name, f"Memory of {of}: {cases}", height=HEAD + FOOT + EACH * len(bars)
-    )
+    each = EACH + INTERVAL * any(bar.interval is not None for bar in bars.values())
+    height = HEAD + FOOT + each * len(bars)
+    return draw(memory_bars(bars, of), name, f"Memory of {of}: {cases}", height=height)
 
 
 def memory_bars(bars: Mapping[str, MemoryBar], of: str = FULLEST) -> Figure:
@@ -135,7 +142,7 @@ def memory_bars(bars: Mapping[str, MemoryBar], of: str = FULLEST) -> Figure:
             x=sizes,
             width=2 * HALF,
             orientation="h",
-            name=f"{label} {_short(sizes[0])} GiB" if len(every) == 1 else label,
+            name=f"{label} {_short(max(sizes))} GiB" if sum(map(bool, sizes)) == 1 else label,
             marker={**filled((colour, pattern)), "line": {"color": "white", "width": 1}},
             text=[f"{label} {_short(size)}" if size else "" for size in sizes],
             textposition="inside",
@@ -148,7 +155,8 @@ def memory_bars(bars: Mapping[str, MemoryBar], of: str = FULLEST) -> Figure:
         words = bar.words if bar.fits else f"<b>{bar.words}</b>"
         figure.add_annotation(
             x=0,
-            y=place - HALF - 0.03,
+            y=place - HALF,
+            yshift=20,
             text=f"<b>{case}:</b> {words}" if case else f"<b>{bar.words}</b>",
             showarrow=False,
             xanchor="left",
@@ -160,14 +168,17 @@ def memory_bars(bars: Mapping[str, MemoryBar], of: str = FULLEST) -> Figure:
         legend={"traceorder": "normal", "maxheight": 1.0},
         uniformtext={"minsize": 11, "mode": "hide"},
     )
-    most = max((max(bar.needed, bar.capacity) for bar in every), default=1.0) / GIB
+    most = max((bar.widest for bar in every), default=1.0) / GIB
     figure.update_xaxes(title=f"memory of {of} [GiB]", range=[0, 1.04 * most])
-    figure.update_yaxes(visible=False, range=[len(every) - 0.6, -0.75], fixedrange=True)
+    figure.update_yaxes(visible=False, range=[len(every) - 0.55, -0.75], fixedrange=True)
     return figure
 
 
 def _limits(figure: Figure, bars: list[MemoryBar]) -> None:
-    """Add a line across each bar at the capacity, its size below, and mark what is needed beyond it."""
+    """Add a line across each bar at the capacity, its size above, and mark what is needed beyond it.
+
+    Below a bar is the 80 % interval of what is needed.
+    """
     ends = [bar.capacity / GIB for bar in bars]
     figure.add_scatter(
         x=[x for end in ends for x in (end, end, None)],
@@ -178,7 +189,7 @@ def _limits(figure: Figure, bars: list[MemoryBar]) -> None:
         hovertemplate="available: %{x:.1f} GiB<extra></extra>",
         showlegend=False,
     )
-    widest = max((max(bar.needed, bar.capacity) for bar in bars), default=1.0)
+    widest = max((bar.widest for bar in bars), default=1.0)
     for place, bar in enumerate(bars):
         text = f"{bar.capacity / GIB:.1f} GiB available"
         if bar.needed > bar.capacity:
@@ -194,12 +205,46 @@ def _limits(figure: Figure, bars: list[MemoryBar]) -> None:
             )
         figure.add_annotation(
             x=bar.capacity / GIB,
-            y=place + HALF + 0.05,
+            y=place - HALF,
+            yshift=4,
             text=text,
             showarrow=False,
             xanchor="right" if bar.capacity > widest / 2 else "left",
-            yanchor="top",
+            yanchor="bottom",
         )
+    for place, bar in enumerate(bars):
+        if bar.interval is not None:
+            _interval(figure, place, bar.interval, widest)
+
+
+def _interval(figure: Figure, place: int, interval: tuple[float, float], widest: float) -> None:
+    """Add the 80 % interval of the memory needed below a bar, with its ends as text.
+
+    Parameters
+    ----------
+    place : of the bar
+    interval, widest : the interval, and the largest memory of the chart [B]
+    """
+    low, high = (end / GIB for end in interval)
+    y, cap, is_right = place + HALF + 0.08, 0.05, interval[0] > widest / 2
+    figure.add_scatter(
+        x=[low, low, None, low, high, None, high, high],
+        y=[y - cap, y + cap, None, y, y, None, y - cap, y + cap],
+        mode="lines",
+        line={"color": GREY, "width": 3},
+        name="80 %",
+        hovertemplate="80 %: %{x:.1f} GiB<extra></extra>",
+        showlegend=False,
+    )
+    figure.add_annotation(
+        x=low if is_right else high,
+        y=y,
+        text=f"80 %: {low:.1f} to {high:.1f} GiB",
+        showarrow=False,
+        xanchor="right" if is_right else "left",
+        xshift=-4 if is_right else 4,
+        yanchor="middle",
+    )
 
 
 def _short(gib: float) -> str:

@@ -18,6 +18,14 @@ resnet50,v100,8,32,fp32,0.141
 vgg16,v100,8,32,fp32,0.235
 """
 """Runs, a line for each: a template."""
+RUN_ERRORS = (
+    ("ResNet-50, 1 GPU", -0.2549, -0.0011, 0.0),
+    ("ResNet-50, 4 GPUs", -0.2527, 0.0159, 0.0),
+    ("ResNet-50, 8 GPUs", -0.2760, -0.0232, 0.0),
+    ("ResNet-50, 8 GPUs, batch 32", -0.2676, -0.0142, 0.0),
+    ("VGG-16, 8 GPUs, batch 32", -0.4781, -0.3441, 0.0),
+)
+"""What is learned of ``RUNS``: the run, and ln(predicted / measured) before, left out and after."""
 LOG = "\n".join(
     f"[rank0]:step: {step:3d}  loss: {8.2 - step / 40:.3f}  memory: 61.5GiB(78%)  tps: {rate:,}  mfu: {mfu}%"
     for step, rate, mfu in (

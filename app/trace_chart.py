@@ -10,6 +10,7 @@ import streamlit as st
 
 from app import charts
 from app.figure import Figure
+from app.fills import letters_on
 from app.layout import sentence
 from app.plain import plain
 from perfmodel.core.units import per_cent, show
@@ -34,7 +35,24 @@ def short_titles(devices: list[dict[str, Any]]) -> list[str]:
 
 
 def draw_step(devices: list[dict[str, Any]]) -> None:
-    """Draw the parts of a step of each device; of the whole file if no steps are marked."""
+    """Draw the parts of a step of each device, with a line of their times."""
+    rows, marked = rows_of(devices)
+    figure = step_chart(rows, marked)
+    height = height_of(figure, rows)
+    charts.draw(figure, "step", "Parts of a step of each device", height=height)
+    words = {name: parts_words(row, marked) for name, row in rows.items()}
+    if len(words) == 1:
+        first, _, beside = sentence(*words.values()).partition(";")
+        st.markdown(f"**{plain(first)}**" + (f";{plain(beside)}" if beside else ""))
+    else:
+        st.markdown("\n".join(f"- {name}: {plain(parts)}" for name, parts in words.items()))
+
+
+def rows_of(devices: list[dict[str, Any]]) -> tuple[dict[str, dict[str, float]], bool]:
+    """Return the parts of a step of each device, by its name, and whether they are of a step.
+
+    They are of the whole file if no steps are marked.
+    """
     marked = all(device["per_step"] for device in devices)
     shown = devices[:MOST_DEVICES]
     rows = {
@@ -48,12 +66,17 @@ def draw_step(devices: list[dict[str, Any]]) -> None:
         }
         for name, device in zip(short_titles(shown), shown, strict=True)
     }
+    return rows, marked
+
+
+def step_chart(rows: Mapping[str, Mapping[str, float]], marked: bool) -> Figure:
+    """Return the chart of the parts of ``rows_of``, with what goes on next to them under the bars."""
     figure = charts.parts(
         {name: in_turn(row) for name, row in rows.items()},
         {part: label for part, label in PARTS.items() if part not in NEXT_TO_OTHERS},
         "time of one step [s]" if marked else "time in the file [s]",
     )
-    height = height_of(figure, rows)
+    _write_times(figure, marked)
     for part in NEXT_TO_OTHERS:
         charts.under_bars(
             figure,
@@ -61,12 +84,20 @@ def draw_step(devices: list[dict[str, Any]]) -> None:
             part,
             PARTS[part],
         )
-    charts.draw(figure, "step", "Parts of a step of each device", height=height)
-    words = {name: parts_words(row, marked) for name, row in rows.items()}
-    if len(words) == 1:
-        st.caption(plain(sentence(*words.values())))
-    else:
-        st.caption("\n".join(f"- {name}: {plain(parts)}" for name, parts in words.items()))
+    return figure
+
+
+def _write_times(figure: Figure, is_whole: bool) -> None:
+    """Write into each part of a bar, where it fits, its time, and its share if the bar is a whole step."""
+    wholes = [sum(times) for times in zip(*(trace["x"] for trace in figure.data), strict=True)]
+    for trace in figure.data:
+        trace["text"] = [
+            f"{words} ({per_cent(time / whole, 0)})" if is_whole and whole else words
+            for words, time, whole in zip(trace["customdata"], trace["x"], wholes, strict=True)
+        ]
+        trace |= {"textposition": "inside", "insidetextanchor": "middle", "textangle": 0}
+        trace["insidetextfont"] = {"color": letters_on(trace["marker"]["color"])}
+    figure.update_layout(uniformtext={"minsize": 11, "mode": "hide"})
 
 
 def parts_words(parts: Mapping[str, float], is_whole: bool) -> str:

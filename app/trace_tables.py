@@ -111,7 +111,7 @@ def by_rank(ranks: list[dict[str, Any]]) -> None:
 def advice(rows: list[dict[str, Any]]) -> None:
     """Draw a table of changes that would shorten a step."""
     if rows:
-        st.caption("What would shorten a step, each on its own")
+        st.markdown("**What would shorten a step, each on its own**")
         cells = [{"change": row["change"], "saves": saving_words(row), "basis": row["basis"]} for row in rows]
         with st.container(key="wrapped-advice"):
             st.markdown(markdown([{name: plain(words) for name, words in row.items()} for row in cells]))

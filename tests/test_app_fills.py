@@ -9,7 +9,7 @@ import re
 import plotly.graph_objects as go
 import pytest
 
-from app import charts, colours, fills, layout_map, memory_chart, pipeline_chart
+from app import charts, colours, fills, layout_map, memory_chart, pipeline_chart, trace_chart
 from perfmodel import Scenario, layouts, predict
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.prediction.pipeline import pipeline_of_scenario
@@ -83,7 +83,12 @@ def layout_cells():
     return layout_map.figure_of(answer, answer.rows[0])
 
 
-FIGURES = (memory, pipeline, layout_cells)
+def traced_step():
+    step = {"compute_time": 0.07, "exposed_communication_time": 0.03, "idle_time": 0.02}
+    return trace_chart.step_chart({"device 0": step, "device 1": step}, True)
+
+
+FIGURES = (memory, pipeline, layout_cells, traced_step)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -128,7 +133,7 @@ def test_bars_with_words_inside_are_those_tested_here():
     inside = re.compile(r'textposition["=:\s]+"(inside|auto)"|insidetextfont')
     files = Path(charts.__file__).parent.rglob("*.py")
     writing = {path.stem for path in files if inside.search(path.read_text())}
-    assert writing == {"memory_chart", "pipeline_chart", "layout_map"}
+    assert writing == {"memory_chart", "pipeline_chart", "layout_map", "trace_chart"}
 
 
 def test_bars_of_both_pictures_of_terms_are_filled():

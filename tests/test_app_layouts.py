@@ -11,7 +11,7 @@ from app import pipeline_chart
 from app.layout_options import OPTIONS, possible
 from app.memory_chart import UNNAMED, MemoryBar, memory_bars, of_layout, of_prediction
 from app.options import options
-from perfmodel import Scenario, layouts, predict
+from perfmodel import Scenario, fits, layouts, predict
 from perfmodel.core.units import show
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import constants_of
@@ -122,6 +122,28 @@ def test_predict_and_compare_show_memory_bars():
     assert len(fit) == 2
     assert "does not fit: 21.6 of 15.8 GiB" in fit[1]
     assert "<b> fits: " in fit[0].replace("</b>", "<b>")
+
+
+def test_fits_draws_the_interval_of_the_need_and_the_advised_change():
+    job = {"workload": "llama-2-70b", "accelerator": "rtx-4090", "gpus": "2", "framework": "axolotl"}
+    job |= {"lora": "16", "frozen-weights": "nf4", "sharding": "zero3", "recompute": "full"}
+    test = opened("fits", **job, **{"sequence-length": "1024"})
+    given = {name.replace("-", "_"): int(text) if text.isdecimal() else text for name, text in job.items()}
+    answer = fits(**given, sequence_length=1024)
+    assert answer.fitting is not None
+    figure = drawn(test, "memory")
+    (interval,) = [trace["x"] for trace in figure["data"] if trace["name"] == "80 %"]
+    assert (interval[0] * GIB, interval[-1] * GIB) == pytest.approx((answer.low_80, answer.high_80))
+    bars = [trace for trace in figure["data"] if trace["type"] == "bar"]
+    needed = [sum(bar["x"][place] for bar in bars) * GIB for place in (0, 1)]
+    assert needed == pytest.approx([answer.bytes, answer.fitting.bytes])
+    _, second, *sizes = [note["text"] for note in figure["layout"]["annotations"]]
+    assert second.startswith("<b>with the change:</b> fits")
+    ends = f"{answer.low_80 / GIB:.1f} to {answer.high_80 / GIB:.1f} GiB"
+    assert sizes == ["24.0 GiB available, 2.3 too few", "24.0 GiB available", f"80 %: {ends}"]
+    figures = next(each.body for each in test.get("html") if '<div class="answer-figures"' in each.body)
+    assert "GiB of each machine" in figures
+    assert "not known" not in figures
 
 
 # --- the pipeline

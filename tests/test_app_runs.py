@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from pathlib import Path
@@ -86,11 +87,20 @@ def test_the_template_is_one_click_away():
     test = opened("runs")
     example = next(block for block in test.get("code") if block.value.startswith("workload,"))
     assert not example.proto.wrap_lines  # a wrapped header breaks inside a name
-    assert "| `world_size` | GPUs in all |" in words(test)
-    (taught,) = re.findall(r"predictions from specs are ([\d.]+ %) off, and ([\d.]+ %)", words(test))
+    assert "| `world_size` | GPUs in all | 1 |" in words(test)
+    (taught,) = re.findall(r"invented runs are ([\d.]+ %) off before, and ([\d.]+ %)", words(test))
     sound(button(test, "Try it with these runs").click().run())
     assert "your 5 runs are {} off before, {} when each is predicted".format(*taught) in words(test)
     assert f"What {samples.RUNS_NAME} teaches".replace("_", "\\_") in words(test)
+
+
+def test_the_first_view_draws_what_the_sample_teaches(learned):
+    answer, _ = learned
+    (figure,) = [json.loads(chart.proto.spec) for chart in opened("runs").get("plotly_chart")]
+    assert [trace["name"] for trace in figure["data"]] == ["before", "left out", "after"]
+    for field, trace in zip(("before", "left_out", "after"), figure["data"], strict=True):
+        errors = [math.expm1(getattr(each, field)) for each in answer.answers]
+        assert trace["x"] == pytest.approx(errors, abs=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -118,13 +118,32 @@ def figures(answer: Fits) -> dict[str, answer_card.Shown]:
     as_it_is = {"memory": _needed(answer.bytes, answer.capacity, ends, answer.fits_probability)}
     if fitting is None:
         return as_it_is
+    host = fitting.host_memory.partition(" (")[0]  # the advice says where it is not known how much there is
     time = f"for as many tokens; {show(fitting.iteration_time, 's')} a step"
     return as_it_is | {
-        "With the change": _needed(
-            fitting.bytes, answer.capacity, "", fitting.fits_probability, fitting.host_memory
-        ),
+        "With the change": _needed(fitting.bytes, answer.capacity, "", fitting.fits_probability, host),
         "GPU time then": answer_card.Shown(cost_words(fitting.slowdown), time),
     }
+
+
+def memory_of(answer: Fits) -> dict[str, memory_chart.MemoryBar]:
+    """Return the bars of the places, the fullest with its interval, and of the first change that fits."""
+    places = shown_places(answer)
+    fullest = max(places, key=lambda place: place.bytes)
+    bars = {
+        place.name: memory_chart.MemoryBar(
+            place.rows,
+            answer.capacity,
+            place.fits_probability,
+            (answer.low_80, answer.high_80) if place is fullest else None,
+        )
+        for place in places
+    }
+    if (change := answer.fitting) is not None:
+        whole = {memory_chart.UNNAMED: change.bytes}
+        chance = change.fits_probability
+        bars["with the change"] = memory_chart.MemoryBar(whole, answer.capacity, chance)
+    return bars
 
 
 def _needed(size: float, capacity: float, ends: str, chance: float, host: str = "") -> answer_card.Shown:
@@ -167,11 +186,7 @@ def page() -> None:
         st.subheader(plain(f"Does {name} fit on {gpus}?"), anchor=False)
         hidden = () if answer.fits_probability >= answer.confidence else ("time", "memory", "limit")
         answer_card.show(answer.card, figures(answer), hidden)
-        bars = {
-            place.name: memory_chart.MemoryBar(place.rows, answer.capacity, place.fits_probability)
-            for place in shown_places(answer)
-        }
-        memory_chart.draw_memory(bars, "memory", "a GPU")
+        memory_chart.draw_memory(memory_of(answer), "memory", "a GPU")
         less = labelled(", ".join(f"--{name}" for name in answer.not_stated))
         narrower = f"; the interval of the memory is less wide with {less}" if less else ""
         if hidden:
@@ -179,6 +194,7 @@ def page() -> None:
         st.caption(plain(f"{answer.headline}. Largest micro-batch: {largest_words(answer)}{narrower}."))
         changes(answer, request.picked)
         sharing.here()
+        st.subheader("Examples", anchor=False)
         file_marks.examples({question: ("fits", query) for question, query in PRESETS.items()})
     show_warnings(answer.warnings)
     starts(answer)

@@ -1,11 +1,14 @@
 """Page Your own runs: what measured runs of one's own teach, applied to the pages that predict if better."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Literal
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app import (
     answer_card,
@@ -34,6 +37,7 @@ from app.layout import (
 from app.plain import plain
 from perfmodel.core.units import per_cent, percent, show
 from perfmodel.evidence.fitting.own_file import OwnRuns
+from perfmodel.evidence.fitting.own_runs import Answer
 from perfmodel.evidence.fitting.own_summary import COLUMNS, MEANING, SIGN, unmoved
 from perfmodel.interfaces.register import command
 from perfmodel.model.prediction.answer_card import Card
@@ -55,26 +59,23 @@ MARKS = {
 }
 # Field of an answer -> the colour and mark of its errors.
 INTRODUCTION = """
-**The file: a line for each run, with these columns; a * marks those that every line needs**
+**The columns of the file, in any order; a * marks those that every line needs**
 
-| column | what it says |
-| --- | --- |
-| `workload` * | name of a network, as `perfmodel workloads list` prints |
-| `accelerator` or `node` * | what it ran on, by a name that the page Hardware lists |
-| `world_size` | GPUs in all |
-| `local_batch_size` | samples of each GPU in an iteration |
-| `iteration_time` or `samples_per_second` * | what was measured [s] or [samples/s] |
-| `precision`, `inter_link`, `framework`, ... | any other option of a prediction |
+| column | what it says | if left out |
+| --- | --- | --- |
+| `workload` * | name of a network, as `perfmodel workloads list` prints | |
+| `accelerator` or `node` * | what it ran on, by a name that the page Hardware lists | |
+| `iteration_time` [s] or `samples_per_second` [samples/s] * | what was measured, one of them | |
+| `world_size` | GPUs in all | 1 |
+| `local_batch_size` | samples of each GPU in an iteration | the network's usual batch |
+| `precision`, `inter_link`, `framework`, ... | any other option of a prediction | its default |
 """
-TAUGHT = (
-    "Of these invented runs, predictions from specs are 26.1 % off, and 6.9 % where each is predicted by "
-    "what the others teach (means)."
+BENEFITS = (
+    "Hand over runs that you measured: every page that predicts then learns from them. What they teach is "
+    "used only if runs that it has not seen are predicted better; you can turn it off."
 )
-BENEFITS = """
-**Hand over a CSV of runs that you measured; every page that predicts then learns from them.**
-- You see how far off each run was predicted before, and after learning from the others.
-- What they teach is used only if runs that it has not seen are predicted better; you can turn it off.
-"""
+SAMPLE = [Answer(name, name, math.nan, *off) for name, *off in samples.RUN_ERRORS]
+# How far each of the runs to try is missed.
 
 
 def calibration_name(runs: str) -> str:
@@ -92,11 +93,17 @@ def fields(answer: OwnRuns) -> dict[str, str]:
     return {name: head for name, head in COLUMNS.items() if answer.worth.is_tested or name != "left_out"}
 
 
-def errors(answer: OwnRuns) -> Figure:
-    """Return a chart of each run's errors."""
-    figure, runs = Figure(), answer.answers[:DRAWN]
-    names = [f"{each.where}: {each.run}" for each in runs]
-    for field, name in fields(answer).items():
+def errors(answers: Sequence[Answer], heads: Mapping[str, str]) -> Figure:
+    """Return a chart of each run's errors.
+
+    Parameters
+    ----------
+    answers : of the runs
+    heads : field of an answer -> what its errors are called
+    """
+    figure, runs = Figure(), answers[:DRAWN]
+    names = [each.where if each.run == each.where else f"{each.where}: {each.run}" for each in runs]
+    for field, name in heads.items():
         colour, symbol = MARKS[field]
         figure.add_scatter(
             x=[math.expm1(getattr(each, field)) for each in runs],
@@ -111,6 +118,14 @@ def errors(answer: OwnRuns) -> Figure:
     figure.update_xaxes(title="predicted over measured, less 1", tickformat="+.0%")
     figure.update_yaxes(categoryorder="array", categoryarray=[each.where for each in runs][::-1])
     return figure
+
+
+def draw_errors(answers: Sequence[Answer], heads: Mapping[str, str]) -> None:
+    """Draw the chart of each run's errors, and what they mean."""
+    height = 150 + 30 * min(len(answers), DRAWN)
+    charts.draw(errors(answers, heads), "errors", "Errors of each run before and after", height=height)
+    meaning = "; ".join(f"{head}: {MEANING[field]}" for field, head in heads.items())
+    st.caption(plain(sentence(f"{meaning}; {SIGN}.")))
 
 
 def table(answer: OwnRuns) -> list[dict[str, Any]]:
@@ -171,12 +186,31 @@ def copies(name: str, card: Card | None = None, files: Sequence[str] = ()) -> No
     copy_buttons("calibrate", {"data": name, "output": learned}, code, card=card, files=files)
 
 
-def without_runs(request: PageRequest) -> None:
-    """Draw the page before any runs were handed over."""
+def without_runs(request: PageRequest, to_try: DeltaGenerator) -> None:
+    """Draw the page before any runs were handed over: what those to try teach, and the form of a file.
+
+    Parameters
+    ----------
+    request : of the page
+    to_try : place of the buttons that try or download a file
+    """
+    before, left_out = (
+        per_cent(fmean(abs(math.expm1(getattr(each, field))) for each in SAMPLE))
+        for field in ("before", "left_out")
+    )
+    advice = (
+        f"Five invented runs are {before} off before, and {left_out} when each is predicted by what the "
+        f"others teach (means). {BENEFITS}"
+    )
     with request.top:
         st.subheader("What do your own runs teach?", anchor=False)
-        st.markdown(BENEFITS)
-    form_of_file()
+        tiles = {
+            "Before": answer_card.Shown(before, f"{MEANING['before']} (mean)"),
+            "Learned from the others": answer_card.Shown(left_out, f"{MEANING['left_out']} (mean)"),
+        }
+        answer_card.show(Card(advice=advice), tiles, ("rests_on",))
+    draw_errors(SAMPLE, COLUMNS)
+    form_of_file(to_try)
 
 
 def introduction() -> None:
@@ -185,29 +219,33 @@ def introduction() -> None:
         st.markdown(INTRODUCTION)
 
 
-def form_of_file() -> None:
-    """Draw a file of runs to try, what it teaches, and what its columns are."""
-    columns, example = st.columns((5, 6), gap="large")
-    with columns:
-        introduction()
-    with example:
-        st.markdown("**An example: five invented runs**")
-        st.code(samples.RUNS, language=None)
-        st.caption(TAUGHT)
-        with st.container(horizontal=True):
-            if st.button("Try it with these runs"):
-                mark = session_hardware.keep("runs", samples.RUNS_NAME, samples.RUNS.encode())
-                file_marks.use("runs", [mark])
-                file_marks.go_to("runs", {})
-            st.download_button(
-                "Download a template", samples.RUNS, samples.RUNS_NAME, "text/csv", on_click="ignore"
-            )
-            copies(samples.RUNS_NAME, files=[samples.RUNS_NAME])
+def form_of_file(to_try: DeltaGenerator) -> None:
+    """Draw a file of runs, what its columns are, and in a place the buttons that try or download it."""
+    with to_try, st.container(horizontal=True):
+        if st.button("Try it with these runs"):
+            mark = session_hardware.keep("runs", samples.RUNS_NAME, samples.RUNS.encode())
+            file_marks.use("runs", [mark])
+            file_marks.go_to("runs", {})
+        st.download_button(
+            "Download a template", samples.RUNS, samples.RUNS_NAME, "text/csv", on_click="ignore"
+        )
+    st.markdown("**The file: a line for each run, such as these five invented ones**")
+    st.code(samples.RUNS, language=None)
+    introduction()
+    with st.container(horizontal=True):
+        copies(samples.RUNS_NAME, files=[samples.RUNS_NAME])
 
 
-def with_runs(request: PageRequest, file: Path, mark: Mark) -> None:
-    """Draw what the runs teach, and put it in use."""
-    with errors_shown(TITLE, request.top, form_of_file):
+def with_runs(request: PageRequest, file: Path, mark: Mark, form: Callable[[], None]) -> None:
+    """Draw what the runs teach, and put it in use.
+
+    Parameters
+    ----------
+    request : of the page
+    file, mark : the runs
+    form : draws the form of such a file, where this one is refused
+    """
+    with errors_shown(TITLE, request.top, form):
         question = (str(file), *session_hardware.own_texts())
         answer: OwnRuns = bounded.answer(question, runs_work.work(file, session_hardware.catalogue()))
     written = session_hardware.folder() / calibration_name(mark.name)
@@ -242,11 +280,7 @@ def with_runs(request: PageRequest, file: Path, mark: Mark) -> None:
             "application/json",
             on_click="ignore",
         )
-    shown = errors(answer)
-    height = 150 + 30 * min(len(answer.answers), DRAWN)
-    charts.draw(shown, "errors", "Errors of each run before and after", height=height)
-    meaning = "; ".join(f"{head}: {MEANING[field]}" for field, head in fields(answer).items())
-    st.caption(plain(sentence(f"{meaning}; {SIGN}.")))
+    draw_errors(answer.answers, fields(answer))
     st.dataframe(table(answer), hide_index=True)
     sharing.here()
     for line in answer.warnings:
@@ -275,14 +309,16 @@ def with_runs(request: PageRequest, file: Path, mark: Mark) -> None:
 def page() -> None:
     """Draw the page."""
     request = options_form("runs", {}, start={})
-    with errors_shown(TITLE, request.top, form_of_file), st.container(width=720):
+    upload, to_try = st.columns(2, vertical_alignment="bottom")
+    form = partial(form_of_file, to_try)
+    with errors_shown(TITLE, request.top, form), upload:
         own_uploads.field("runs", "A CSV of your own runs", FIELD)
     own_uploads.in_use_line("runs", "Learned from", "Remove it and what it taught", also=("calibration",))
     file = next(iter(session_hardware.files("runs")), None)
     if file is None:
-        without_runs(request)
+        without_runs(request, to_try)
     else:
-        with_runs(request, file, in_use("runs")[0])
+        with_runs(request, file, in_use("runs")[0], form)
 
 
 page()

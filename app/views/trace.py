@@ -41,12 +41,13 @@ from perfmodel.core.units import per_cent, show, show_range
 from perfmodel.evidence.traces.recommendations import recommendations, saving_words
 from perfmodel.evidence.traces.summary import summary
 from perfmodel.evidence.traces.trace_page import html_report
+from perfmodel.hardware.machine_words import several_words
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.answer_card import Card
 
 START = {"gpus": 2}
 QUESTION = "Where does a step spend its time?"
-SAMPLE_JOB = {
+SAMPLE_JOB: dict[str, Any] = {
     "workload": "resnet50",
     "accelerator": "v100-sxm2-16gb",
     "gpus": 2,
@@ -196,12 +197,12 @@ def uploaded(files: uploads.TraceFiles, request: PageRequest, places: Places) ->
     with places.chart:
         if devices:
             trace_chart.draw_step(devices)
+            advice(result["recommendations"])
             sharing.here()
     notes = [plain(sentence(note)) for note in dict.fromkeys(n for each in devices for n in each["notes"])]
     if notes:
         st.info(notes[0] if len(notes) == 1 else "\n".join(f"* {note}" for note in notes))
     if devices:
-        advice(result["recommendations"])
         uses(devices)
         by_rank(result["ranks"])
         collectives(devices)
@@ -257,13 +258,17 @@ def without_a_trace(request: PageRequest, places: Places) -> None:
         changes = recommendations(files.traces, result, 0, job, known, answers.predict)
     result["recommendations"] = changes
     with places.answer:
-        st.subheader(f"{QUESTION} A sample", anchor=False)
         traced = f"a sample: {traced_job.job_words(SAMPLE_JOB)}"
         card = card_of(result["devices"][0], traced, changes)
+        chip = called(SAMPLE_JOB["accelerator"], known)
+        network = called(SAMPLE_JOB["workload"], known)
+        named = f"{network} on {several_words(SAMPLE_JOB['gpus'], chip)}"
+        st.subheader(plain(f"{QUESTION} A sample: {named}"), anchor=False)
         answer_card.show(card, figures(result["devices"][0], changes))
     with places.chart:
         st.caption("The sidebar describes the job of your trace, not the sample's.")
         trace_chart.draw_step(result["devices"])
+        advice(changes)
         sharing.here()
         with st.container(horizontal=True):
             if st.button("Use the sample as your trace"):
@@ -275,7 +280,6 @@ def without_a_trace(request: PageRequest, places: Places) -> None:
                 "application/json",
                 on_click="ignore",
             )
-    advice(changes)
     with fold("The step that the model expects of the job described in the sidebar") as is_open:
         if is_open:
             with errors_shown():
