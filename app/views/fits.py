@@ -115,7 +115,7 @@ def figures(answer: Fits) -> dict[str, answer_card.Shown]:
         words = largest_words(answer)
         return {"Largest micro-batch": answer_card.cut(words) or answer_card.Shown(words, "")}
     ends = f" (80 %: {gib(answer.low_80)} to {gib(answer.high_80)})"
-    as_it_is = {"memory": _needed(answer.bytes, answer.capacity, ends, answer.fits_probability)}
+    as_it_is = {"As it is": _needed(answer.bytes, answer.capacity, ends, answer.fits_probability)}
     if fitting is None:
         return as_it_is
     host = fitting.host_memory.partition(" (")[0]  # the advice says where it is not known how much there is

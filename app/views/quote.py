@@ -148,7 +148,8 @@ def leave_fields_open() -> None:
     """Leave the fields open when a file comes into use, whose address then has none of them."""
     marks = in_use("quote")
     if marks and st.session_state.get(LEFT_OPEN) != marks and is_open("quote"):
-        clear([*BODY, *(options()[name] for name in SCENARIO)])
+        fields = (each for each in BODY if each is not QUOTE)  # an example is back without the file
+        clear([*fields, *(options()[name] for name in SCENARIO)])
     st.session_state[LEFT_OPEN] = marks
 
 
