@@ -31,7 +31,7 @@ from app.layout import (
 )
 from app.looks import begun, for_planners, labelled
 from app.plain import plain
-from perfmodel.core.units import duration, percent
+from perfmodel.core.units import dollars, duration, percent
 from perfmodel.decide.planning import Goal
 from perfmodel.decide.planning.each_kind import COLUMNS, OfKind
 from perfmodel.decide.planning.figures import figures_of
@@ -42,7 +42,7 @@ from perfmodel.model.prediction.names import network_name
 
 START = {"deadline": "24h", "max-gpus": 64}
 BODY = ("deadline", "budget", "confidence", "max-gpus")
-NAME, TIME, COST = 180, 70, 110
+NAME, AMOUNT = 180, 72
 # Widths of the columns that a phone shows at once [px].
 SIDE = ("workload", "accelerator", "instance", "node", "strategy", "precision", "pricing", "price")
 
@@ -63,10 +63,10 @@ def table(rows: list[dict[str, Any]], result: dict[str, Any]) -> list[dict[str, 
         {
             "plan": name,
             "time": duration(row["run_time"]),
-            "cost [USD]": payment(row),
+            "cost": "" if row["cost"] is None else dollars(payment(row)),
             "mark": mark_of(row, result),
             f"time {at}": "" if row["run_time_at_most"] is None else duration(row["run_time_at_most"]),
-            f"cost {at} [USD]": row["cost_at_most"],
+            f"cost {at}": "" if row["cost_at_most"] is None else dollars(row["cost_at_most"]),
             "strategy": row["strategy"],
             "precision": row["precision"],
             **({"epochs": row["epochs"]} if any(each["epochs"] for each in rows) else {}),
@@ -187,9 +187,8 @@ def page(request: PageRequest) -> None:
             key="plans",
             column_config={
                 "plan": st.column_config.TextColumn(width=NAME),
-                "time": st.column_config.TextColumn(width=TIME),
-                "cost [USD]": st.column_config.NumberColumn(format="dollar", width=COST),
-                f"cost at {percent(goal.confidence)} [USD]": st.column_config.NumberColumn(format="dollar"),
+                "time": st.column_config.TextColumn(width=AMOUNT),
+                "cost": st.column_config.TextColumn(width=AMOUNT),
                 "epochs": st.column_config.NumberColumn(format="localized"),
             },
         )

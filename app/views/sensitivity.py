@@ -86,8 +86,7 @@ def savings(rows: list[Effect]) -> Figure:
 def figures(every: list[Effect]) -> dict[str, answer_card.Shown]:
     """Return what the best change of hardware, job and software saves, as figures of the card."""
     return {
-        f'<span style="color: {LOOKS[lever][0]}">\u25a0</span> '
-        f"{levers.LEVERS[lever].partition(':')[0].capitalize()}": answer_card.Shown(
+        levers.LEVERS[lever].partition(":")[0].capitalize(): answer_card.Shown(
             levers.saved(one), f"saved by {levers.step_words(one)} {levers.name_of(one)}"
         )
         for lever, one in levers.ranking(every)
