@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from perfmodel.core.units import percent, show
-from perfmodel.decide.diagnosis.card import LEAST, shares, with_cause
+from perfmodel.decide.diagnosis.card import LEAST, named_causes, shares, with_cause
 from perfmodel.interfaces.cli.render import LABEL, console, lines_to, show_card, table
 from perfmodel.interfaces.reports.diagnosed import EXPECTED, pointers, sizes, terms
 
@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 
 MOST_SIZES = 16
 """Most message sizes that are shown; of more, every second, and so on."""
-MOST_CAUSES = 4
-"""Most causes that are shown, the likeliest ones."""
-MOST_TERMS = 6
-"""Most terms that are shown: plausible ones first."""
 
 
 def show_diagnosis(answer: Diagnosis) -> None:
@@ -61,13 +57,12 @@ def _terms(out: Console, answer: Diagnosis) -> None:
     """Print how much each term would have to take to hold the gap."""
     listing = terms(answer)
     lines_to(out, listing.heading)
-    order = sorted(range(len(answer.terms)), key=lambda index: not answer.terms[index].plausible)
-    _print(out, listing.columns, [listing.rows[index] for index in order[:MOST_TERMS]])
+    _print(out, listing.columns, listing.rows)
 
 
 def _causes(out: Console, answer: Diagnosis) -> None:
     """Print what may be the case with its probabilities, which sum to 1."""
-    for share, what in shares(answer, MOST_CAUSES):
+    for share, what in shares(answer, named_causes(answer)):
         label = f"{percent(share):>9}  "
         if isinstance(what, str):
             lines_to(out, what, label)

@@ -43,7 +43,7 @@ def sizes(answer: Diagnosis) -> Listing:
 
 
 def terms(answer: Diagnosis) -> Listing:
-    """Return the terms of the iteration as a table: what each would have to take to hold the gap."""
+    """Return the terms of the iteration as a table: what each would have to take, those that could first."""
     named = {cause.id: cause.name for cause in answer.causes}
     rows = [
         (
@@ -53,7 +53,7 @@ def terms(answer: Diagnosis) -> Listing:
             show(term.reached, "s") if term.by else "-",
             f"{named[term.by]}{'' if term.plausible else ', not enough'}" if term.by else "no cause",
         )
-        for term in answer.terms
+        for term in sorted(answer.terms, key=lambda each: not each.plausible)
     ]
     heading = (
         f"Each term of the iteration: what it needed to explain the {show(answer.measured, 's')} alone, and "
