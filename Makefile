@@ -20,6 +20,8 @@ FLOORS := .venv-floors
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
+# one more than cores: a quarter of the time tests wait for servers and browsers
+WORKERS := $$(( $$(nproc) + 1 ))
 # what one process compiles, the hundreds that tests start read
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -46,7 +48,7 @@ demo: $(VENV)/.run
 install: $(VENV)/.dev $(FLOORS)/.dev
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $$(( $$(nproc) + 1 )) --dist worksteal  # a quarter of the time they wait for servers
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 $(FLOORS)/.dev: pyproject.toml tests/floors.py
 	@echo "installing perfmodel with its lowest versions into $(FLOORS); the first time takes some minutes"
@@ -56,7 +58,7 @@ $(FLOORS)/.dev: pyproject.toml tests/floors.py
 	@touch $@
 
 test-floors: $(FLOORS)/.dev
-	PERFMODEL_FLOORS=1 $(FLOORS)/bin/python -m pytest -n auto --dist worksteal
+	PERFMODEL_FLOORS=1 $(FLOORS)/bin/python -m pytest -n $(WORKERS) --dist worksteal
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m pytest tests/benchmarks --benchmark-enable --benchmark-columns=median -n 0
