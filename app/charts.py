@@ -34,8 +34,6 @@ HALF = 22
 """Letters of a legend's entry that two abreast have room for on a phone."""
 LEFT = 0.4
 """Lower end of an interval, over the longest iteration, from which there is room for its text before it."""
-SMALL = 0.04
-"""Share of an iteration below which terms of jobs that are compared are drawn as one, ``colours.REST``."""
 WIDEST = 2.5
 """Largest upper end of an interval, over the iteration time, that is drawn whole."""
 
@@ -203,12 +201,12 @@ def side_by_side(predictions: Mapping[str, Prediction], marked: str = "") -> Fig
 
 
 def _without_small(prediction: Prediction, among: Iterable[Prediction]) -> dict[str, float]:
-    """Return the terms of a prediction, those that are ``SMALL`` in all predictions as one part."""
+    """Return the terms of a prediction, those that are ``colours.SMALL`` in all predictions as one part."""
     answers = list(among)
     small = {
         name
         for name in prediction.terms
-        if all(each.terms.get(name, 0.0) < SMALL * each.iteration_time for each in answers)
+        if all(each.terms.get(name, 0.0) < colours.SMALL * each.iteration_time for each in answers)
     }
     if len(small) < 2:
         return dict(prediction.terms)

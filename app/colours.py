@@ -8,7 +8,9 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8
 """Those of Okabe and Ito's colours that are visible on white and on black."""
 BLUE, ORANGE, GREEN, PINK, SKY, RED, GREY, OLIVE = COLOURS
 
-REST = "other, each under 4 %"
+SMALL = 0.04
+"""Share of an iteration below which terms of jobs that are compared are drawn as one, ``REST``."""
+REST = f"other, each under {100 * SMALL:.0f} %"
 """Name of the sum of the small terms of jobs that are compared."""
 OF_TERM = {
     "forward_time": (BLUE, ""),

@@ -8,6 +8,7 @@ from functools import cache
 from app.answer_card import Shown
 from app.measured_runs import plural_of
 from app.plain import markdown, unbroken
+from perfmodel.core.sentences import in_a_list
 from perfmodel.core.units import per_cent
 from perfmodel.evidence.accuracy.ledger.ledger import Line, lines
 from perfmodel.model.fitted.ledger_scales import EXPERTS, KNOWN, NEW
@@ -97,8 +98,7 @@ def history() -> str:
 
 def _kinds(lines: Iterable[Line]) -> str:
     """Return kinds of job as the table names them, in quotes."""
-    *others, last = (f"“{line.kind}”" for line in lines)
-    return f"{', '.join(others)} and {last}" if others else last
+    return in_a_list(f"“{line.kind}”" for line in lines)
 
 
 def _compared(new: Sequence[Line]) -> str:

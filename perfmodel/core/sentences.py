@@ -44,6 +44,16 @@ def in_sentences(parts: Iterable[str | None]) -> str:
     return " ".join(f"{capitalised(part)}." for part in parts if part)
 
 
+def in_a_list(words: Iterable[str]) -> str:
+    """Return words as a list, the last after "and".
+
+    >>> in_a_list(["a", "b", "c"]), in_a_list(["a", "b"]), in_a_list(["a"])
+    ('a, b and c', 'a and b', 'a')
+    """
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 def likely_to_be(outcome: str, probability: float) -> str:
     """Return how likely an outcome is, as every answer words it.
 

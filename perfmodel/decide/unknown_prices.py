@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from perfmodel.core.sentences import in_a_list
 from perfmodel.core.units import dollars, plural
 from perfmodel.decide.commitments import reserved_time
 from perfmodel.decide.price_kinds import HOUR, TERMS
@@ -67,8 +68,7 @@ def to_ask(lacking: Sequence[UnknownPrice], taken: str | None) -> str:
     """
     if taken is None and len(lacking) > 1:
         return f"take whichever costs you {'less' if len(lacking) == 2 else 'least'}"
-    *most, last = (each.below for each in lacking)
-    names = f" of {', '.join(most)} and {last}" if most else f" of {last}"
+    names = f" of {in_a_list(each.below for each in lacking)}"
     if taken is None:
         return f"ask for the price{names}"
     whole = ", as every hour of the term is paid" if any(e.even and e.kind in TERMS for e in lacking) else ""

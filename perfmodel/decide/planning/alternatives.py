@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,7 +92,7 @@ def alternatives(result: SearchResult) -> list[Alternative]:
     helping = [*_fewer_tokens(result), *_limits(result)]
     for option, field, default, values in _defaults(result, result.row(surest)):
         tried = (_tried(result, surest, option, field, default, value) for value in values)
-        helping += filter(None, [next((one for one in tried if one is not None), None)])
+        helping += islice(filter(None, tried), 1)
     return helping
 
 
@@ -185,17 +186,17 @@ def _limits(result: SearchResult) -> list[Alternative]:
         able = known & likely(table, others)
         if able.any():
             row = int(np.argmin(np.where(able, amount, np.inf)))
-            kept.append(Alternative(name, *_limit(result, name, row), result.row(row)))
+            kept.append(Alternative(name, *_limit(result, name, amount[row]), result.row(row)))
     if not kept and known.any():
         row = int(np.argmin(np.where(known, np.maximum(*beyond), np.inf)))
-        budget = {"budget": _limit(result, "budget", row)}
-        kept = [Alternative("deadline", *_limit(result, "deadline", row), result.row(row), budget)]
+        deadline, budget = (_limit(result, name, amount[row]) for name, amount in amounts.items())
+        kept = [Alternative("deadline", *deadline, result.row(row), {"budget": budget})]
     return kept
 
 
-def _limit(result: SearchResult, name: str, row: int) -> tuple[float, float]:
-    """Return a limit and the value of it that a plan keeps, which three digits do not fall below."""
-    return float(getattr(result.goal, name)), ROUNDING * float(_at_most(result)[name][row])
+def _limit(result: SearchResult, name: str, amount: float) -> tuple[float, float]:
+    """Return a limit and the value of it that ``amount`` keeps, which three digits do not fall below."""
+    return float(getattr(result.goal, name)), ROUNDING * float(amount)
 
 
 def _defaults(

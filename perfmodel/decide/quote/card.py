@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from perfmodel.core.sentences import capitalised, in_sentences, likely_to_be
-from perfmodel.core.units import percent
+from perfmodel.core.sentences import capitalised, in_a_list, in_sentences, likely_to_be
+from perfmodel.core.units import percent, plural
 from perfmodel.decide.quote.checked import Checked
 from perfmodel.decide.quote.claim_judgement import probability_within
 from perfmodel.decide.quote.claim_words import shown_range, software_words
@@ -98,10 +98,9 @@ def _numbered(indices: Sequence[int]) -> str:
     >>> _numbered([1, 2, 3]), _numbered([1, 4]), _numbered([2])
     ('claims 1 to 3', 'claims 1 and 4', 'claim 2')
     """
-    *others, last = map(str, indices)
     if len(indices) > 2 and indices[-1] - indices[0] == len(indices) - 1:
-        return f"claims {others[0]} to {last}"
-    return f"claims {', '.join(others)} and {last}" if others else f"claim {last}"
+        return f"claims {indices[0]} to {indices[-1]}"
+    return f"{plural('claim', len(indices))} {in_a_list(map(str, indices))}"
 
 
 def _advice_on_all(claims: Sequence[Checked]) -> str:
@@ -183,9 +182,7 @@ def _measured_apart(claim: Checked) -> str:
     reached = [reaches(value, claim.value, claim.higher_is_better) for value in values]
     differs = dict.fromkeys(each for near in claim.measured for each in near.differs)
     if differs and not any(reached):
-        *others, last = differs
-        other = f"{', '.join(others)} and {last}" if others else last
-        return f"measured runs come to {ends}, but are of another {other}"
+        return f"measured runs come to {ends}, but are of another {in_a_list(differs)}"
     sizes = [near.world_size for near in claim.measured if near.world_size is not None]
     is_open = claim.verdict == "plausible" and claim.reached_by is None
     if not is_open or not all(reached) or len(sizes) < len(values):

@@ -8,6 +8,7 @@ from functools import partial
 from statistics import fmean, median
 from typing import NamedTuple
 
+from perfmodel.core.sentences import in_a_list
 from perfmodel.core.units import per_cent
 from perfmodel.evidence.fitting.own_runs import Answer, OwnRun, Update, effects_on
 from perfmodel.model.prediction.names import effect_words
@@ -168,12 +169,9 @@ def _listed(places: Sequence[str]) -> str:
     >>> _listed(["line 2", "line 3", "line 5"]), _listed(["line 4"])
     ('lines 2, 3 and 5', 'line 4')
     """
-    *others, last = places
-    if not others:
-        return last
-    if all(place.startswith("line ") for place in places):
-        others, last = [f"lines {', '.join(each[5:] for each in others)}"], last[5:]
-    return f"{', '.join(others)} and {last}"
+    if len(places) > 1 and all(place.startswith("line ") for place in places):
+        return f"lines {in_a_list(place[5:] for place in places)}"
+    return in_a_list(places)
 
 
 def _far_factors(runs: Sequence[OwnRun], learned: Update, without: Update | None) -> list[str]:
