@@ -86,7 +86,7 @@ def _fields(key: str) -> None:
         st.text_area("Or paste its text", key=key, height=90, on_change=_take, args=(key,))
     named = named_by_listing()
     of = f", on {named}," if named else ""
-    own_uploads.in_use_line("measured", f"The measurement in use{of} is in", "Put it away")
+    own_uploads.in_use_line("measured", f"The measurement in use{of} is in", "Stop using it")
     refused = st.session_state.get(_REFUSED)
     if refused and st.session_state[key]:
         raise InputError(refused)

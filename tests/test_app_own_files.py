@@ -73,7 +73,7 @@ def test_a_trace_is_put_away_after_another_page():
     sound(test.run())
     assert "own-trace" in test.query_params
     assert "In use: mine.json." in words(test)
-    sound(button(test, "Put it away").click().run())
+    sound(button(test, "Stop using it").click().run())
     assert "own-trace" not in test.query_params
     assert not test.error
     assert "Where does a step" in test.subheader[0].value

@@ -158,7 +158,7 @@ def quote_of(request: PageRequest) -> Given:
     with st.sidebar:
         own_uploads.field("quote", "Or a quote's file", FILE)
     for path in session_hardware.files("quote"):
-        own_uploads.in_use_line("quote", f"{STATED} It is", "Put it away")
+        own_uploads.in_use_line("quote", f"{STATED} It is", "Stop using it")
         return Given(quotes.uploaded_quote(path), path.name, False)
     example = request.picked.get("quote", FILLED)
     if example != FILLED:

@@ -65,7 +65,7 @@ def own_file(on: str) -> None:
         measured_files.fields()
     else:
         own_uploads.field("quote", "Or a quote's file", "quote-file")
-        own_uploads.in_use_line("quote", "The quote in use is", "Put it away")
+        own_uploads.in_use_line("quote", "The quote in use is", "Stop using it")
 
 
 def page() -> None:

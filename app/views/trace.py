@@ -314,7 +314,7 @@ with errors_shown():
             help="Files stay on this machine, and go when the tab is closed. Several files are several "
             "ranks.",
         )
-        own_uploads.in_use_line("trace", "In use:", "Put it away")
+        own_uploads.in_use_line("trace", "In use:", "Stop using it")
     files = uploads.traces_in_use()
 if files is None:
     without_a_trace(request, places)

@@ -122,14 +122,14 @@ def table(rows: list[tuple[LayoutRow, int]], marks: Mapping[str, str]) -> list[d
 
 
 LEGEND = (
-    "tp is tensor, pp pipeline, cp context, ep expert, etp expert tensor, dp data parallelism, v chunks of "
-    "layers on each stage; zero1 shards the optimizer over replicas, zero2 gradients too, zero3 weights too; "
+    "tp is tensor, pp pipeline, cp context, ep expert, etp expert tensor, dp data parallelism, v virtual "
+    "stages of each; zero1 shards the optimizer over replicas, zero2 gradients too, zero3 weights too; "
     "1 x 32: samples of a pass x passes of a step"
 )
 COLUMNS = {
     "tensor_parallel": "tensor",
     "pipeline_parallel": "stages",
-    "virtual_stages": "chunks",
+    "virtual_stages": "virtual stages",
     "context_parallel": "context",
     "expert_parallel": "expert",
     "expert_tensor_parallel": "expert tensor",

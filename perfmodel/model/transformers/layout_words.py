@@ -21,7 +21,7 @@ ABBREVIATIONS = {
 NAMES = {
     "tensor_parallel": "tensor",
     "pipeline_parallel": "pipeline",
-    "virtual_stages": "chunks",
+    "virtual_stages": "virtual stages",
     "context_parallel": "context",
     "expert_parallel": "expert",
     "expert_tensor_parallel": "expert tensor",
@@ -202,7 +202,7 @@ def difference(layout: Mapping[str, Any], other: Mapping[str, Any]) -> str:
 
     >>> one = Layout(8, 2, data_parallel=32, sharding=1, accumulation_steps=16)
     >>> difference(one.words(), one._replace(virtual_stages=4, micro_batch_size=2).words())
-    'chunks 4 + micro-batch 2'
+    'virtual stages 4 + micro-batch 2'
     """
     one, two = of_words(layout), of_words(other)
     names = [name for name in CHOSEN if getattr(one, name) != getattr(two, name)]
