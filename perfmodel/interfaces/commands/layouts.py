@@ -232,7 +232,7 @@ def text(answer: "Layouts", request: LayoutsRequest) -> None:
     out.print(Text("micro: samples of a pass x passes of a step; exposed: share of waiting for messages"))
     nominal = f"the layout to take has {per_cent(taken.mfu_nominal)} {NOMINAL_WORDS}"
     out.print(Text(f"MFU counts what is computed, without masked scores; {nominal}"))
-    fitting = f"{answer.fitting} of {answer.candidates} layouts fit into {_gib(answer.capacity)} each"
+    fitting = f"{answer.fitting:,} of {answer.candidates:,} layouts fit into {_gib(answer.capacity)} each"
     out.print(Text(f"{fitting}; fits: yes, or with what probability"))
     if folded := sum(more for _, more in rows):
         out.print(Text(f"{folded} more take as long as one of these, and no less memory (--json)"))
