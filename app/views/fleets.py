@@ -24,6 +24,7 @@ from app.fleet_form import (
     NETWORKS,
     PAGE,
     PRICES,
+    RUN_TIME,
 )
 from app.layout import (
     PageRequest,
@@ -42,9 +43,11 @@ from app.plain import markdown, plain
 from perfmodel.core.units import dollars
 from perfmodel.decide.planning.fleets import Fleets
 from perfmodel.decide.planning.fleets.card import best_of
+from perfmodel.decide.planning.fleets.option_words import name_of
+from perfmodel.decide.planning.fleets.payback_words import basis_words
 from perfmodel.decide.planning.fleets.result import FleetOption
 from perfmodel.decide.planning.fleets.table_words import SPEED, columns_of, rows_of
-from perfmodel.decide.planning.fleets.verdict import SHARES_SAID, name_of, startable
+from perfmodel.decide.planning.fleets.verdict import SHARES_SAID, startable
 from perfmodel.decide.planning.fleets.written import read_addition
 from perfmodel.hardware.machine_words import node_words
 from perfmodel.interfaces.reports.fleet import page_of_fleets
@@ -224,6 +227,10 @@ def page(request: PageRequest) -> None:
             st.markdown(markdown(overview(answer)))
         if any(one.policy != "one kind" for one in answer.options):
             st.caption(sentence(SHARES_SAID))
+        if any(one.payback is None and one.worth for one in answer.options):
+            st.caption(
+                plain(f"“if below”: the price below which it pays back{basis_words(answer.work_value)}.")
+            )
     ask_prices(answer, request.picked)
     sharing.here()
     details(others, [*report.assumptions, *report.notes])
@@ -243,9 +250,9 @@ page_request = options_form(
         "More about what you have": [LINK, HAVE],
         "Other things to add": [NETWORKS, BUY],
         "Prices": [KNOWN[name] for name in MONEY],
-        "More options": [option for name, option in KNOWN.items() if name not in (*FIRST, *MONEY)],
+        "More options": [option for name, option in KNOWN.items() if name not in (*FIRST, *MONEY, RUN_TIME)],
     },
-    body=[MACHINE, MACHINES, ADD, HOW_MANY],
+    body=[MACHINE, MACHINES, KNOWN[RUN_TIME], HOW_MANY, ADD],
     start=START,
 )
 with st.sidebar:
