@@ -61,7 +61,8 @@ def test_the_advice_has_its_numbers_once_and_one_sentence_on_shares_by_speed():
     (best, *_) = answer.options
     assert advice.startswith(
         f"Add 4 x NVIDIA DGX A100 80 GB: {best.ratio.speed()}, a predicted {duration(best.run_time)} "
-        f"instead of {duration(answer.have.run_time)}; pays back after {duration(best.payback.time)} at work. "
+        f"instead of {duration(answer.have.run_time)}; pays back after {duration(best.payback.time)} at "
+        "work. "
     )
     assert "It is " not in advice  # shares by speed are faster, and no other price is known
     assert "pays back after" in answer.card.cost

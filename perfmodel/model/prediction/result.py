@@ -202,11 +202,7 @@ class Ratio(_Result):
         return f"{times} (80 %: {three_digits(self.low_80)} to {three_digits(self.high_80)})"
 
     def times(self, whom: str = "") -> str:
-        """Return ``speed`` without the interval.
-
-        >>> Ratio(to="A", value=1.04, low_80=1.0, high_80=1.16, sure=1.0).times()
-        '1.04 x as fast'
-        """
+        """Return ``speed`` without the interval."""
         value = three_digits(self.value)
         return f"as fast{whom}" if value == "1" else f"{value} x as fast{whom}"
 
