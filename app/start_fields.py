@@ -71,7 +71,7 @@ PRESENT_NUMBER = whole_of("present-number", "How many of them you have.")._repla
     label="How many you have", usual="1 (default)"
 )
 TO_ADD = whole_of("to-add", "How many of them to add.")._replace(
-    label="How many to add", usual="half as many (default)"
+    label="How many to add", usual="half (default)"
 )
 RUN_TIME = asked("takes", options("plan")["run-time"], usual="unknown")
 GPUS = asked("of-gpus", options()["gpus"], label="How many GPUs")

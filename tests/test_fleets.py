@@ -141,7 +141,7 @@ def test_a_highest_price_leads_only_where_money_was_asked_about_and_says_what_it
 
 def test_a_workload_that_nobody_named_is_said():
     assert perfmodel.fleets(HAVE, "4 x dgx-a100-80gb").card.advice.endswith(
-        " Taken as --workload resnet50: give --workload if it is another."
+        " Taken as ResNet-50 (default): give --workload if it is another."
     )
     named = perfmodel.fleets(HAVE, "4 x dgx-a100-80gb", workload="resnet50")
     assert "Taken as" not in named.card.advice

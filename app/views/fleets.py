@@ -42,7 +42,7 @@ from app.options import convert, written
 from app.plain import markdown, plain
 from perfmodel.core.units import dollars
 from perfmodel.decide.planning.fleets import Fleets
-from perfmodel.decide.planning.fleets.card import best_of
+from perfmodel.decide.planning.fleets.card import best_of, is_advised
 from perfmodel.decide.planning.fleets.option_words import name_of
 from perfmodel.decide.planning.fleets.payback_words import basis_words
 from perfmodel.decide.planning.fleets.result import FleetOption
@@ -86,7 +86,8 @@ def speeds(answer: Fleets) -> Figure:
                 hoverinfo="skip",
                 showlegend=False,
             )
-        name = f"<b>{name_of(one)}: advised</b>" if one is best else name_of(one)
+        advised = ": advised" if is_advised(one) else ""
+        name = f"<b>{name_of(one)}{advised}</b>" if one is best else name_of(one)
         figure.add_annotation(
             x=0, y=index - 0.2, text=name, showarrow=False, align="left", xanchor="left", yanchor="bottom"
         )

@@ -85,9 +85,13 @@ def _head(answer: Fleets, best: FleetOption | None) -> str:
     parts = [gain_words(answer, best)]
     if best.payback is not None or _is_about_money(answer):
         parts.append(payback_words(best, answer.work_value, in_full=False))
-    is_advised = best.payback is not None or best.meets_deadline
-    name = f"Add {name_of(best)}" if is_advised else f"With {more_of(best)}"
+    name = f"Add {name_of(best)}" if is_advised(best) else f"With {more_of(best)}"
     return f"{name}: {'; '.join(parts)}."
+
+
+def is_advised(best: FleetOption) -> bool:
+    """Return whether adding the best option is advised: it pays back or meets a deadline."""
+    return best.payback is not None or bool(best.meets_deadline)
 
 
 def _is_about_money(answer: Fleets) -> bool:

@@ -14,6 +14,7 @@ from perfmodel.decide.planning.fleets.payback_words import basis_words, payback_
 from perfmodel.decide.planning.fleets.result import FleetOption, Fleets
 from perfmodel.decide.price_kinds import HOUR
 from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS
+from perfmodel.model.prediction.names import network_name
 
 LEAST = 1.01
 """Speed over that of the present fleet below which an option adds nothing worth mentioning."""
@@ -148,9 +149,14 @@ def words_of(answer: Fleets, best: FleetOption | None = None) -> list[str]:
             lines.append(f"In {limit}: {name_of(least)}, {duration(least.run_time or 0.0)}.")
         else:
             lines.append(f"No option meets the deadline of {limit}{_enough(answer)}.")
-    workload = next((line for line in answer.defaults if line.startswith("--workload ")), None)
-    taken = [f"Taken as {workload}: give --workload if it is another."] if workload else []
-    return [*lines, *shared, *taken]
+    return [*lines, *shared, *_taken(answer)]
+
+
+def _taken(answer: Fleets) -> list[str]:
+    """Return which workload was taken, in a sentence; none where it was given."""
+    if not any(line.startswith("--workload ") for line in answer.defaults):
+        return []
+    return [f"Taken as {network_name(answer.workload)} (default): give --workload if it is another."]
 
 
 def _far_off(answer: Fleets) -> list[str]:
