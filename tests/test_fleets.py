@@ -132,6 +132,9 @@ def test_a_highest_price_leads_only_where_money_was_asked_about_and_says_what_it
     silent = perfmodel.fleets(HAVE, "4 x dgx-a100-80gb", **job).card
     assert "pays back" not in silent.advice
     assert basis in silent.cost
+    rented = perfmodel.fleets("2 x p4d.24xlarge", "4 x p4d.24xlarge", **job, run_time="18h").card
+    assert rented.advice.startswith("With 4 x AWS p4d.24xlarge more: 18 h become ")
+    assert "; never pays back: it costs $" in rented.advice
     told = perfmodel.fleets(
         HAVE, "4 x dgx-a100-80gb", **job, hour_value=180, conditions=perfmodel.Conditions(used_fraction=0.5)
     ).card

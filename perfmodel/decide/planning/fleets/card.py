@@ -62,7 +62,8 @@ def _chance(ratio: Ratio | None) -> str:
 def best_of(answer: Fleets) -> FleetOption | None:
     """Return the option that meets the deadline at least cost, else pays back first, else is the fastest.
 
-    None where what there is meets the deadline and nothing pays back, or no option is worth adding.
+    None where what there is meets the deadline and nothing pays back, or no option is worth adding.  That
+    nothing pays back is no reason where the time of a run is given, but no price.
     """
     able = in_time(answer)
     if answer.deadline is not None and answer.have.meets_deadline is False:
@@ -71,7 +72,9 @@ def best_of(answer: Fleets) -> FleetOption | None:
     if paying is not None:
         return paying
     options = startable(answer)
-    if answer.have.meets_deadline or any(one.payback is not None for one in options):
+    is_priced = any(one.payback is not None for one in options)
+    asks_for_speed = answer.run_time is not None and not _is_about_money(answer)
+    if answer.have.meets_deadline or (is_priced and not asks_for_speed):
         return None
     fastest = fastest_of_kinds(options)
     return None if fastest.ratio is None or fastest.ratio.value < LEAST else fastest
@@ -91,7 +94,8 @@ def _head(answer: Fleets, best: FleetOption | None) -> str:
 
 def is_advised(best: FleetOption) -> bool:
     """Return whether adding the best option is advised: it pays back or meets a deadline."""
-    return best.payback is not None or bool(best.meets_deadline)
+    pays_back = best.payback is not None and best.payback.within_life
+    return pays_back or bool(best.meets_deadline)
 
 
 def _is_about_money(answer: Fleets) -> bool:

@@ -135,7 +135,7 @@ def words_of(answer: Fleets, best: FleetOption | None = None) -> list[str]:
             "Of the options of known price none pays back before it is written off; the first is "
             f"{name_of(first)}, which {payback_words(first)}."
         )
-    elif any(one.payback is not None for one in options):
+    elif any(one.payback is not None and one is not best for one in options):
         lines.append("Of the options of known price none ever pays back.")
     if ratio is not None and ratio.value >= LEAST:
         lines += _other_numbers(answer, best or fastest) + _ties(answer, fastest)
