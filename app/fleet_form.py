@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
-from app.options import YES_OR_NO, Option, convert, options, text_of, values, whole_of
+from app import session_hardware
+from app.names import shown
+from app.options import SAME, YES_OR_NO, Option, convert, offered, options, text_of, values, whole_of
 from app.plan_form import BETWEEN, joined_by_commas
 from perfmodel.core.errors import InputError
 from perfmodel.decide.planning.fleets.market import CONDITIONS
@@ -48,10 +50,12 @@ HAVE = _own(
     help="Machines of another type that train with them, several joined by +.",
 )
 ADD = _own(
-    options()["node"]._replace(name="add", kind="choices"),
+    options()["node"]._replace(name="add", kind="choices", offers="same or nodes"),
     label="Which to add",
     usual="the same and faster",
     help="Machines to add, each as an option of its own.  [default: the same, and the next faster ones]",
+    choices=offered("same or nodes", Catalogue.built_in()),
+    shows=lambda id: "the same machine only" if id == SAME else shown(id, session_hardware.catalogue()),
 )
 HOW_MANY = _own(
     text_of("how-many", Names(COUNT), "", "How many of each to add, e.g. 4, or 2,4,8 to compare numbers."),
@@ -72,6 +76,8 @@ BUY = _own(
 )
 OF_FLEET = (MACHINE, MACHINES, LINK, HAVE, ADD, HOW_MANY, NETWORKS, BUY)
 """Options of the machines one has, and of those to add."""
+RUN_TIME = "run-time"
+"""Name of the option of what a run takes on the machines one has."""
 
 
 def known() -> dict[str, Option]:
@@ -186,7 +192,8 @@ def _buy(picked: Mapping[str, Any], have: str, catalogue: Catalogue) -> list[str
     if not kinds and counts is None:
         return others
     fleet = joined(read_fleet(have, catalogue), catalogue)
-    kinds = kinds or machines_to_add(fleet, catalogue)
+    same, *faster = machines_to_add(fleet, catalogue)
+    kinds = tuple(same if kind == SAME else kind for kind in kinds) or (same, *faster)
     numbers = (half_of(fleet),) if counts is None else convert(HOW_MANY, counts)
     if len(numbers) > LARGEST_LIST:
         raise InputError(f"“{HOW_MANY.label}”: {len(numbers)} numbers; expected at most {LARGEST_LIST}")

@@ -36,6 +36,12 @@ YES_OR_NO = ("yes", "no")
 """Values of a flag with a negative form, in a URL and a widget."""
 
 
+SAME = "same"
+"""Choice of the machines one has."""
+Offered = Literal["hardware", "machines", "same or nodes"]
+"""Specs of all kinds; nodes and accelerators; ``SAME`` and nodes."""
+
+
 class Option(NamedTuple):
     """One option of a command, with what its widget needs."""
 
@@ -55,8 +61,8 @@ class Option(NamedTuple):
     """Key in the session, where two pages use one name with two meanings."""
     largest: int = 0
     """Upper end of a slider."""
-    offers: Offers | Literal["hardware", "machines"] | None = None
-    """What its values name; ``hardware``: specs of all kinds; ``machines``: of nodes and accelerators."""
+    offers: Offers | Offered | None = None
+    """What its values name."""
     heading: str = ""
     """Heading in the command line's help."""
     shows: Callable[[str], str] | None = None
@@ -151,7 +157,7 @@ def whole_of(name: str, help: str, **more: Any) -> Option:
     return from_parameter(name, click.Option([f"--{name}"], type=COUNT, help=help), **more)
 
 
-def offered(offers: Offers | Literal["hardware", "machines"] | None, catalogue: Catalogue) -> tuple[str, ...]:
+def offered(offers: Offers | Offered | None, catalogue: Catalogue) -> tuple[str, ...]:
     """Return the names that an option offers from a catalogue; () for an option that takes no names."""
     if offers is None:
         return ()
@@ -159,6 +165,8 @@ def offered(offers: Offers | Literal["hardware", "machines"] | None, catalogue: 
         return tuple(id for kind in KINDS for id in catalogue.ids(kind))
     if offers == "machines":
         return (*machines(catalogue), *catalogue.ids("accelerators"))
+    if offers == "same or nodes":
+        return (SAME, *machines(catalogue))
     if offers in ("workloads", "data sets"):
         return tuple(workload_names() if offers == "workloads" else data_sets())
     if offers in ("accelerators", "nodes"):
@@ -218,7 +226,7 @@ def _meant(option: Option, word: str) -> str:
     """Return the choice that another name means, as for the command line; an unknown name unchanged."""
     if option.offers in LOOKED_UP:
         return id_of(option.offers, word, Catalogue.built_in())
-    if option.offers == "machines":
+    if option.offers in ("machines", "same or nodes"):
         return machine_of(word)
     one = getattr(option.parameter.type, "one", option.parameter.type)
     synonyms: Mapping[str, str] = getattr(one, "synonyms", {})

@@ -29,14 +29,14 @@ EXAMPLES: dict[str, tuple[str, dict[str, str]]] = {
         "predict",
         {"workload": "resnet50", "node": "dgx-1v", "gpus": "32"},
     ),
-    "What do four more DGX A100 add to eight?": (
+    "My run takes 18 h on eight DGX A100. With four more?": (
         LARGER,
         {
             "workload": "bert-large",
             "machine": "dgx-a100-80gb",
             "machines": "8",
             "how-many": "4",
-            "samples": "1e9",
+            "run-time": "18h",
         },
     ),
     "Which layout for Llama 3 70B on 512 H100s?": (

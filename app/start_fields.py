@@ -9,7 +9,7 @@ from app import file_marks, quote_words
 from app.measured_speed import speed_field
 from app.menu import FIRST
 from app.names import price_kind
-from app.options import Option, one_of, options, text_of, written
+from app.options import Option, one_of, options, text_of, whole_of, written
 from app.start_examples import LARGER
 from perfmodel.core.units import many
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -18,7 +18,8 @@ from perfmodel.workloads import workload
 from perfmodel.workloads.recipes.token_recipes import token_recipe
 
 PAGE = FIRST[0]
-RENT, OWN, QUOTE, RUN = "machines_to_rent", "my_own_machines", "a_quote", "a_run_I_measured"
+RENT, OWN, MORE = "machines_to_rent", "my_own_machines", "machines_to_add"
+QUOTE, RUN = "a_quote", "a_run_I_measured"
 """What the question is about."""
 WHOLE, LORA, QLORA = "all_weights", "LoRA", "QLoRA"
 TUNED = {LORA: {"lora": "16"}, QLORA: {"lora": "16", "frozen-weights": "nf4"}}
@@ -49,7 +50,7 @@ HOW = one_of(
     "LoRA trains small adapters while the network's own weights stay as they are; QLoRA keeps those weights "
     "in 4 bits.",
 )._replace(label="How do you train it?", kind="radio", session=f"{PAGE}-how")
-ON = one_of("on", (RENT, OWN, QUOTE, RUN), RENT, "")._replace(
+ON = one_of("on", (RENT, OWN, MORE, QUOTE, RUN), RENT, "")._replace(
     label="What is your question about?", kind="radio"
 )
 DEADLINE = asked("within", options("plan")["deadline"], label="By when, e.g. 60d", usual="no limit")
@@ -65,6 +66,14 @@ MACHINE = asked(
     help="Machine, or a GPU to put into the usual one.",
     offers="machines",
 )._replace(choices=(*options()["node"].choices, *options()["accelerator"].choices))
+PRESENT = asked("present", options()["node"], label="Machines you have", usual="which?")
+PRESENT_NUMBER = whole_of("present-number", "How many of them you have.")._replace(
+    label="How many you have", usual="1 (default)"
+)
+TO_ADD = whole_of("to-add", "How many of them to add.")._replace(
+    label="How many to add", usual="half (default)"
+)
+RUN_TIME = asked("takes", options("plan")["run-time"], usual="unknown")
 GPUS = asked("of-gpus", options()["gpus"], label="How many GPUs")
 BATCH = asked("batch", options()["global-batch-size"], label="Samples in a step")
 LOCAL_BATCH = asked("batch-per-gpu", options()["local-batch-size"], label="Batch per GPU", usual="as usual")
@@ -77,6 +86,7 @@ MEASURED = speed_field(f"{PAGE}-took", "How fast was it, e.g. 400ms or 3000tok/s
 FIELDS = {
     RENT: (LENGTH, DEADLINE, BUDGET, PRICING),
     OWN: (MACHINE, GPUS, BATCH),
+    MORE: (PRESENT, PRESENT_NUMBER, TO_ADD, RUN_TIME),
     QUOTE: (MACHINE, GPUS, QUANTITY, VALUE),
     RUN: (MACHINE, GPUS, LOCAL_BATCH, PRECISION, MEASURED),
 }
@@ -92,6 +102,9 @@ START = {
     "within": "60d",
     "machine": "dgx-h100",
     "of-gpus": 64,
+    "present": "dgx-h100",
+    "present-number": 8,
+    "to-add": 4,
     "promised": TOKENS,
 }
 GOES_AS = {
@@ -107,6 +120,10 @@ GOES_AS = {
     "promised": "quantity",
     "value": "value",
     "took": "measured",
+    "present": "machine",
+    "present-number": "machines",
+    "to-add": "how-many",
+    "takes": "run-time",
 }
 """Option of this page -> that of the page that answers."""
 
@@ -179,7 +196,9 @@ def lacking(on: str, picked: Mapping[str, Any], has_file: bool, is_listed: bool 
         return ""
     if "train" not in picked:
         return "Choose what you train first."
-    if on != RENT and "machine" not in picked and not (on == RUN and is_listed):
+    if on == MORE and PRESENT.name not in picked:
+        return "Choose the machines you have first."
+    if on not in (RENT, MORE) and "machine" not in picked and not (on == RUN and is_listed):
         return "Choose a machine or a GPU first."
     if on == QUOTE and "value" not in picked:
         return "Say how much is promised."
@@ -204,8 +223,6 @@ def query(picked: Mapping[str, Any], on: str, leads_to: str, catalogue: Catalogu
     """
     has_tokens = is_transformer(picked["train"])
     tuned = TUNED.get(picked.get("how", WHOLE), {}) if has_tokens else {}
-    if leads_to == LARGER:
-        return {"workload": written(picked["train"]), **tuned, **_machines(picked, catalogue)}
     names = ["train", *(option.name for option in fields(on, picked))]
     result = {GOES_AS[name]: written(picked[name]) for name in names if name in picked and name in GOES_AS}
     if "machine" in names and "machine" in picked:
@@ -218,22 +235,15 @@ def query(picked: Mapping[str, Any], on: str, leads_to: str, catalogue: Catalogu
     return result | tuned
 
 
-def _machines(picked: Mapping[str, Any], catalogue: Catalogue) -> dict[str, str]:
-    """Return the query's machines for the page that adds machines to the chosen ones."""
-    if picked.get("machine") not in catalogue.ids("nodes"):
-        return {}
-    node = catalogue.node(picked["machine"])
-    machines = -(-int(picked.get("of-gpus", node.accelerators)) // node.accelerators)
-    return {"machine": node.id, "machines": str(machines)}
-
-
 def answers(on: str, has_tokens: bool, gpus: int) -> dict[str, str]:
     """Return label of a button -> the page that it opens; the first is the usual one."""
     if on == RENT:
         return {"Find machines": "plan"}
+    if on == MORE:
+        return {"Say what they bring": LARGER}
     if on == QUOTE:
         return {"Check the quote": "quote"}
     if on == RUN:
         return {"Say whether that is normal": "diagnose"}
     layouts = {"Find the fastest layout": LAYOUTS} if has_tokens and gpus > 1 else {}
-    return {**layouts, "Predict an iteration": "predict", "Will it fit?": "fits", "Add machines": LARGER}
+    return {**layouts, "Predict an iteration": "predict", "Will it fit?": "fits"}

@@ -22,7 +22,13 @@ LEADS = [
         {"workload": "llama-3-8b", "gpus": "16", "global-batch-size": "64", "node": "dgx-h100"},
     ),
     ({**MINE, "train": "resnet50"}, "Predict an iteration", {"workload": "resnet50", "gpus": "64"}),
-    ({**MINE, "train": "llama-3-8b"}, "Add machines", {"workload": "llama-3-8b", "machines": "8"}),
+    (
+        {"on": "machines_to_add", "train": "bert-large", "present": "dgx-a100-80gb", "present-number": "2"}
+        | {"to-add": "4", "takes": "18h"},
+        "Say what they bring",
+        {"workload": "bert-large", "machine": "dgx-a100-80gb", "machines": "2", "how-many": "4"}
+        | {"run-time": "18h"},
+    ),
     (
         {"on": "a_quote", "train": "llama-3-70b", "machine": "dgx-h100", "value": "400000"},
         "Check the quote",
@@ -76,6 +82,7 @@ def test_a_question_leads_to_the_page_that_answers_it(said, label, query):
 
 LACKING = [
     ({**MINE, "machine": ""}, "Choose a machine or a GPU first."),
+    ({"on": "machines_to_add", "to-add": "4"}, "Choose the machines you have first."),
     ({**MINE, "on": "a_quote"}, "Say how much is promised."),
     ({**MINE, "on": "a_run_I_measured"}, "Say how fast it was, or give its log, listing or trace."),
     ({"how": "LoRA"}, "Say on how many tokens."),

@@ -23,6 +23,12 @@ EIGHT = {"machine": "dgx-a100-80gb", "machines": 8}
             ("4 x dgx-a100-80gb", "4 x dgx-h100", "4 x dgx-b200"),
         ),
         (
+            {**EIGHT, "how-many": "4", "add": ("same", "dgx-b200")},
+            "8 x dgx-a100-80gb",
+            ("4 x dgx-a100-80gb", "4 x dgx-b200"),
+        ),
+        ({**EIGHT, "add": ("same",)}, "8 x dgx-a100-80gb", ("4 x dgx-a100-80gb",)),
+        (
             {**EIGHT, "add": ("dgx-h100",), "networks": ("ib-ndr-400g",), "buy": "2 x dgx-2 + ib-ndr-400g"},
             "8 x dgx-a100-80gb",
             ("4 x dgx-h100", "ib-ndr-400g", "2 x dgx-2 + ib-ndr-400g"),
@@ -69,6 +75,17 @@ def _elements(block):
     """Yield the elements of a block of a page in their order."""
     for child in block.children.values():
         yield from _elements(child) if hasattr(child, "children") else (child,)
+
+
+def test_a_run_of_today_is_answered_with_what_it_becomes_and_no_price():
+    given = {"machine": "dgx-a100-80gb", "machines": "8", "workload": "bert-large", "add": "same"}
+    test = opened("fleets", **given, **{"how-many": "4", "run-time": "18h"})
+    sound(test)
+    said = words(test)
+    assert "With 4 x NVIDIA DGX A100 80 GB more: 18 h become" in said
+    assert "“if below”: the price below which it pays back (over 4 years, always at work, each hour" in said
+    kinds = next(each for each in test.multiselect if each.label == "Which to add")
+    assert "the same machine only" in kinds.options
 
 
 def test_machines_that_nobody_named_are_asked_for():

@@ -17,10 +17,10 @@ import perfmodel
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import duration
 from perfmodel.decide.planning.fleets import Fleets, Job
+from perfmodel.decide.planning.fleets.payback_words import payback_words
 from perfmodel.decide.planning.fleets.shares import Units, whole_shares
 from perfmodel.decide.planning.fleets.step import Part, mixed_step, steps_of
 from perfmodel.decide.planning.fleets.switch_tree import switches
-from perfmodel.decide.planning.fleets.verdict import payback_words
 from perfmodel.decide.planning.fleets.written import joined, read_addition, read_fleet
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.heterogeneous import slowest_of_kinds
@@ -60,8 +60,9 @@ def test_the_advice_has_its_numbers_once_and_one_sentence_on_shares_by_speed():
     advice = answer.card.advice
     (best, *_) = answer.options
     assert advice.startswith(
-        f"Add 4 x NVIDIA DGX A100 80 GB: {best.ratio.speed()}, {duration(best.run_time)} instead of "
-        f"{duration(answer.have.run_time)}; pays back after {duration(best.payback.time)} at work. "
+        f"Add 4 x NVIDIA DGX A100 80 GB: {best.ratio.speed()}, a predicted {duration(best.run_time)} "
+        f"instead of {duration(answer.have.run_time)}; pays back after {duration(best.payback.time)} at "
+        "work. "
     )
     assert "It is " not in advice  # shares by speed are faster, and no other price is known
     assert "pays back after" in answer.card.cost
@@ -77,6 +78,76 @@ def test_the_advice_has_its_numbers_once_and_one_sentence_on_shares_by_speed():
         f"4 x NVIDIA DGX B200 ({b200.ratio.order}) would be {h100.ratio.value:.3g} x as fast; "
         "stock data parallelism does not do that."
     )
+
+
+def test_a_run_of_today_is_scaled_by_the_ratio_of_two_predictions():
+    answer = perfmodel.fleets(HAVE, "4 x dgx-a100-80gb", workload="bert-large", run_time="18h")
+    (more,) = answer.options
+    hours = [18 / each for each in (more.ratio.value, more.ratio.high_80, more.ratio.low_80)]
+    times = more.run_time, more.run_time_low_80, more.run_time_high_80
+    assert [time / 3600 for time in times] == pytest.approx(hours)
+    assert answer.have.run_time == 18 * 3600
+    assert answer.card.advice == (
+        f"With 4 x NVIDIA DGX A100 80 GB more: 18 h become {hours[0]:.3g} h (80 %: {hours[1]:.3g} h to "
+        f"{hours[2]:.3g} h), {more.ratio.value:.3g} x as fast."
+    )
+    assert "times the ratio of two predictions, in which their common error cancels" in answer.card.run
+    assert answer.run_check is None
+    late = perfmodel.fleets(HAVE, "4 x dgx-a100-80gb", **JOB, run_time="18h", deadline="12.5h").options[0]
+    assert late.meets_deadline is (late.run_time < 12.5 * 3600)
+
+
+@pytest.mark.parametrize(("hours", "is_far"), [(18, False), (60, True), (5, True)])
+def test_a_run_of_today_is_checked_against_its_prediction(hours, is_far):
+    job = {"workload": "bert-large", "samples": 1e9}
+    predicted = perfmodel.fleets(HAVE, "4 x dgx-a100-80gb", **job).have
+    answer = perfmodel.fleets(HAVE, "4 x dgx-a100-80gb", **job, run_time=hours * 3600)
+    check = answer.run_check
+    assert (check.given, check.is_far) == (hours * 3600, is_far)
+    assert (check.predicted, check.low_80, check.high_80) == pytest.approx(
+        (predicted.run_time, predicted.run_time_low_80, predicted.run_time_high_80)
+    )
+    assert f"we would have predicted {duration(check.predicted)} (80 %: " in answer.card.run
+    assert (f"Your {hours} h are far off: we would have predicted" in answer.card.advice) is is_far
+
+
+def test_the_most_machines_are_not_advised_for_being_the_most():
+    for counts in ([], ["4 x dgx-a100-80gb", "8 x dgx-a100-80gb"]):
+        answer = perfmodel.fleets(HAVE, counts, workload="bert-large", run_time="18h")
+        first, second = answer.card.advice.split(". ")[:2]
+        assert first.startswith("With 4 x NVIDIA DGX A100 80 GB more: 18 h become ")
+        assert second.startswith("8 x NVIDIA DGX A100 80 GB: 18 h become ")
+    with_idle = perfmodel.fleets(
+        "16 x dgx-a100-80gb",
+        ["1 x dgx-a100-80gb", "16 x dgx-a100-80gb"],
+        workload="llama-2-70b",
+        global_batch_size=1024,
+    )
+    assert with_idle.card.advice.startswith("With 16 x NVIDIA DGX A100 80 GB more: ")
+
+
+def test_a_highest_price_leads_only_where_money_was_asked_about_and_says_what_it_rests_on():
+    job = {"workload": "bert-large", "local_batch_size": 32}
+    basis = "(over 4 years, always at work, each hour of what you have worth $178.56)"
+    silent = perfmodel.fleets(HAVE, "4 x dgx-a100-80gb", **job).card
+    assert "pays back" not in silent.advice
+    assert basis in silent.cost
+    rented = perfmodel.fleets("2 x p4d.24xlarge", "4 x p4d.24xlarge", **job, run_time="18h").card
+    assert rented.advice.startswith("With 4 x AWS p4d.24xlarge more: 18 h become ")
+    assert "; never pays back: it costs $" in rented.advice
+    told = perfmodel.fleets(
+        HAVE, "4 x dgx-a100-80gb", **job, hour_value=180, conditions=perfmodel.Conditions(used_fraction=0.5)
+    ).card
+    assert "pays back if it costs less than $" in told.advice
+    assert "(over 4 years, 50 % of the time at work, each hour of what you have worth $180)" in told.advice
+
+
+def test_a_workload_that_nobody_named_is_said():
+    assert perfmodel.fleets(HAVE, "4 x dgx-a100-80gb").card.advice.endswith(
+        " Taken as ResNet-50 (default): give --workload if it is another."
+    )
+    named = perfmodel.fleets(HAVE, "4 x dgx-a100-80gb", workload="resnet50")
+    assert "Taken as" not in named.card.advice
 
 
 def steps(bought, options=None):
@@ -491,7 +562,7 @@ def test_text_fits_and_json_is_as_documented():
         (["--have", HAVE, "--confidence", "0.9"], "hold its upper end against the deadline"),
         (
             ["--have", HAVE, "--confidence", "0.9"],
-            "hold its upper end against the deadline. Leave it out; with --have go --buy, --epochs",
+            "hold its upper end against the deadline. Leave it out; with --have go --buy, --run-time",
         ),
         (["--have", HAVE, "--precision", "amp,fp32"], "give one, not 2"),
         (["--have", HAVE, "--strategy", "parameter-server"], "fleets train by all-reduce"),
@@ -513,7 +584,9 @@ def test_text_fits_and_json_is_as_documented():
         (["--have", HAVE, "--node-mtbf", "300h"], "--node-mtbf: has no effect with --have"),
         (["--have", HAVE, "--samples", "1e9", "--epochs", "3"], "give one"),
         (["--have", HAVE, "--slurm"], "go without --have"),
-        (["--have", HAVE, "--deadline", "3h"], "say how long a run is"),
+        (["--have", HAVE, "--deadline", "3h"], "say how long a run is, by --run-time"),
+        (["--run-time", "18h"], "say what you have, e.g. --have"),
+        (["--have", HAVE, "--run-time", "0h"], "--run-time"),
         (["--have", HAVE, "--price", "dgx-1v=3", "--purchase-price", "dgx-1v=9"], "give one"),
     ],
 )
@@ -607,8 +680,8 @@ def test_money_is_written_as_in_other_plans_never_as_a_power_of_ten():
     ):
         assert expected in text
     assert re.search(
-        r"DGX H100, shares by speed: pays back before it is written off if it costs less than "
-        r"\$[\d,.]+M? each, \$[\d,.]+M? in all",
+        r"Pays back at a price below \(over 4 years, always at work, each hour of what you have worth "
+        r"\$15,000\):.* 4 x NVIDIA DGX H100, shares by speed: \$[\d,.]+M? each, \$[\d,.]+M? in all",
         text,
     )
 

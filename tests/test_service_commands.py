@@ -72,6 +72,7 @@ SAME = {
             "workload": "bert-large",
             "samples": 1e9,
             "deadline": "9d",
+            "run_time": "12d",
             "precisions": "bf16",
             "hour_value": 300.0,
             "purchase_prices": {"dgx-h100": 350000.0},
@@ -80,8 +81,8 @@ SAME = {
             "conditions": {"pue": 1.2},
         },
         "--have 4xdgx-a100-80gb@ib-hdr-200g --buy 4xdgx-h100 --buy ib-ndr-400g --workload bert-large "
-        "--samples 1e9 --deadline 9d --precision bf16 --hour-value 300 --purchase-price dgx-h100=350000 "
-        "--adapter-price ib-ndr-400g=1500 --switch-price 0 --pue 1.2",
+        "--samples 1e9 --deadline 9d --run-time 12d --precision bf16 --hour-value 300 "
+        "--purchase-price dgx-h100=350000 --adapter-price ib-ndr-400g=1500 --switch-price 0 --pue 1.2",
     ),
     "plan, for a fleet, of nothing named": ({"have": "2xdgx-1v"}, None),
     "compare": (

@@ -24,6 +24,7 @@ from app.fleet_form import (
     NETWORKS,
     PAGE,
     PRICES,
+    RUN_TIME,
 )
 from app.layout import (
     PageRequest,
@@ -41,10 +42,12 @@ from app.options import convert, written
 from app.plain import markdown, plain
 from perfmodel.core.units import dollars
 from perfmodel.decide.planning.fleets import Fleets
-from perfmodel.decide.planning.fleets.card import best_of
+from perfmodel.decide.planning.fleets.card import best_of, is_advised
+from perfmodel.decide.planning.fleets.option_words import name_of
+from perfmodel.decide.planning.fleets.payback_words import basis_words
 from perfmodel.decide.planning.fleets.result import FleetOption
 from perfmodel.decide.planning.fleets.table_words import SPEED, columns_of, rows_of
-from perfmodel.decide.planning.fleets.verdict import SHARES_SAID, name_of, startable
+from perfmodel.decide.planning.fleets.verdict import SHARES_SAID, startable
 from perfmodel.decide.planning.fleets.written import read_addition
 from perfmodel.hardware.machine_words import node_words
 from perfmodel.interfaces.reports.fleet import page_of_fleets
@@ -83,7 +86,8 @@ def speeds(answer: Fleets) -> Figure:
                 hoverinfo="skip",
                 showlegend=False,
             )
-        name = f"<b>{name_of(one)}: advised</b>" if one is best else name_of(one)
+        advised = ": advised" if is_advised(one) else ""
+        name = f"<b>{name_of(one)}{advised}</b>" if one is best else name_of(one)
         figure.add_annotation(
             x=0, y=index - 0.2, text=name, showarrow=False, align="left", xanchor="left", yanchor="bottom"
         )
@@ -224,6 +228,10 @@ def page(request: PageRequest) -> None:
             st.markdown(markdown(overview(answer)))
         if any(one.policy != "one kind" for one in answer.options):
             st.caption(sentence(SHARES_SAID))
+        if any(one.payback is None and one.worth for one in answer.options):
+            st.caption(
+                plain(f"“if below”: the price below which it pays back{basis_words(answer.work_value)}.")
+            )
     ask_prices(answer, request.picked)
     sharing.here()
     details(others, [*report.assumptions, *report.notes])
@@ -243,9 +251,9 @@ page_request = options_form(
         "More about what you have": [LINK, HAVE],
         "Other things to add": [NETWORKS, BUY],
         "Prices": [KNOWN[name] for name in MONEY],
-        "More options": [option for name, option in KNOWN.items() if name not in (*FIRST, *MONEY)],
+        "More options": [option for name, option in KNOWN.items() if name not in (*FIRST, *MONEY, RUN_TIME)],
     },
-    body=[MACHINE, MACHINES, ADD, HOW_MANY],
+    body=[MACHINE, MACHINES, KNOWN[RUN_TIME], HOW_MANY, ADD],
     start=START,
 )
 with st.sidebar:

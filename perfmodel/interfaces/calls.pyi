@@ -680,6 +680,7 @@ def fleets(
         have: str,
         buy: Sequence[str] | str = ...,
         *,
+        run_time: float | str | None = ...,
         hour_value: float | str | None = ...,
         adapter_prices: ByLink | None = ...,
         switch_prices: ByLink | None = ...,
@@ -750,6 +751,7 @@ def fleets(
     ----------
     have : Machines, e.g. '8 x dgx-a100-80gb@ib-hdr-200g', NODE@LINK, or NODE/ACCELERATOR@LINK of those that take any GPU; of several types joined by +.
     buy : With have: '4 x dgx-h100', 'ib-ndr-400g' for all machines, or both joined by +, for each option.  [default: more of the same, faster networks, newer machines]
+    run_time : [s] With have: time that your run takes on those machines today, e.g. 18h or 3d; its length need not be known.
     hour_value : [USD] With have: of an hour of the work of those machines.  [default: their rent]
     adapter_prices : With have: of one network adapter that is bought, USD, of all or by link.
     switch_prices : With have: of one switch with its cables, USD, of all or by link; 0 where there are enough.
@@ -1025,6 +1027,7 @@ def plan(
         prices: Mapping[str, float] = ...,
         purchase_prices: Mapping[str, float] = ...,
         buy: Sequence[str] | str = ...,
+        run_time: float | str | None = ...,
         hour_value: float | str | None = ...,
         adapter_prices: ByLink | None = ...,
         switch_prices: ByLink | None = ...,
@@ -1109,6 +1112,7 @@ def plan(
     prices : Rent of one node with all its accelerators, USD per hour, by the name of its type or offer; of the first kind of pricing that is a rent.  [default: the catalogue's]
     purchase_prices : Price to buy one node, USD, by its name, instead of a rent.
     buy : With have: '4 x dgx-h100', 'ib-ndr-400g' for all machines, or both joined by +, for each option.  [default: more of the same, faster networks, newer machines]
+    run_time : [s] With have: time that your run takes on those machines today, e.g. 18h or 3d; its length need not be known.
     hour_value : [USD] With have: of an hour of the work of those machines.  [default: their rent]
     adapter_prices : With have: of one network adapter that is bought, USD, of all or by link.
     switch_prices : With have: of one switch with its cables, USD, of all or by link; 0 where there are enough.
@@ -1202,6 +1206,7 @@ def plan(
         prices: Mapping[str, float] = ...,
         purchase_prices: Mapping[str, float] = ...,
         buy: Sequence[str] | str = ...,
+        run_time: float | str | None = ...,
         hour_value: float | str | None = ...,
         adapter_prices: ByLink | None = ...,
         switch_prices: ByLink | None = ...,
@@ -1990,6 +1995,7 @@ class Calls:
         prices: Mapping[str, float] = ...,
         purchase_prices: Mapping[str, float] = ...,
         buy: Sequence[str] | str = ...,
+        run_time: float | str | None = ...,
         hour_value: float | str | None = ...,
         adapter_prices: ByLink | None = ...,
         switch_prices: ByLink | None = ...,
@@ -2071,6 +2077,7 @@ class Calls:
         prices: Mapping[str, float] = ...,
         purchase_prices: Mapping[str, float] = ...,
         buy: Sequence[str] | str = ...,
+        run_time: float | str | None = ...,
         hour_value: float | str | None = ...,
         adapter_prices: ByLink | None = ...,
         switch_prices: ByLink | None = ...,

@@ -24,7 +24,7 @@ PAGES = {
     "transformers": "transformers?workload=llama-3-70b&gpus=512&global-batch-size=1024"
     "&node=aws-p5.48xlarge&tokens=1T",
     "plan": "plan?deadline=24h&budget=500&max-gpus=64",
-    "fleets": "fleets?workload=bert-large&machine=dgx-a100-80gb&machines=8&how-many=4&samples=1e9"
+    "fleets": "fleets?workload=bert-large&machine=dgx-a100-80gb&machines=8&how-many=4&run-time=18h"
     "&purchase-price=dgx-a100-80gb=150000",
     "quote": "quote?quote=horovod-512-gpus",
     "compare": "compare?gpus=32&inter-link=ethernet-25g-tcp&b-inter-link=ethernet-100g-tcp"

@@ -55,8 +55,8 @@ def test_the_first_page_leads_on_and_back_leads_back(window):
 
 
 def test_machines_are_added_from_the_first_page_as_by_the_command(window, invoke):
-    page = window.open("?train=resnet50&on=my_own_machines&machine=dgx-1v&of-gpus=16")
-    page.get_by_role("button", name="Add machines").click()
+    page = window.open("?train=resnet50&on=machines_to_add&present=dgx-1v&present-number=2")
+    page.get_by_role("button", name="Say what they bring").click()
     page.wait_for_url("**/fleets?**machines=2**")
     field = page.get_by_role("textbox", name="How many to add")
     field.wait_for()

@@ -2,7 +2,7 @@
 
 MESSAGES = {
     "length.no_tokens": "--tokens: a sample of {name} has none; give --samples or --epochs",
-    "length.deadline": "--deadline: say how long a run is, by --epochs, --samples or --tokens",
+    "length.deadline": "--deadline: say how long a run is, by --run-time, --epochs, --samples or --tokens",
     "length.and_target": "{option} and --target: give one; a target says itself how long the run is",
     "length.no_target": "--epochs or --samples: give one; epochs to a target are published for "
     "{with_target}, not {workload}",

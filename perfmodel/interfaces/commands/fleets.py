@@ -38,6 +38,8 @@ class Bought(Described):
     ----------
     buy : With --have: '4 x dgx-h100', 'ib-ndr-400g' for all machines, or both joined by +, for each option.
         [default: more of the same, faster networks, newer machines]
+    run_time : [s] With --have: time that your run takes on those machines today, e.g. 18h or 3d; its length
+        need not be known.
     hour_value : [USD] With --have: of an hour of the work of those machines.  [default: their rent]
     adapter_prices : With --have: of one network adapter that is bought, USD, of all or by link.
     switch_prices : With --have: of one switch with its cables, USD, of all or by link; 0 where there are
@@ -46,6 +48,10 @@ class Bought(Described):
     """
 
     buy: Names = ()
+    run_time: Annotated[
+        Annotated[float, Within(gt=0, le=LARGEST, strict=True)] | None,
+        OptionInfo(label="Your run takes today, e.g. 18h", unit="s"),
+    ] = None
     hour_value: Annotated[
         Annotated[float, Within(gt=0, le=LARGEST, strict=True)] | None, OptionInfo(unit="USD")
     ] = None
@@ -122,7 +128,8 @@ def run(request: FleetsRequest, context: Context) -> "Fleets":
     market = Market.of(context.catalogue, **given(_OF_MARKET))
     job = Job(given(_OF_JOB), context.catalogue, context.constants)
     length = Length(request.epochs, request.samples, request.tokens)
-    return fleets(job, request.have, request.buy, market, length, request.deadline)
+    times = request.deadline, request.run_time
+    return fleets(job, request.have, request.buy, market, length, *times)
 
 
 _COLUMNS = {
@@ -201,7 +208,7 @@ def _show_mixed(answer: "Fleets") -> None:
     from rich.text import Text
 
     from perfmodel.core.units import show
-    from perfmodel.decide.planning.fleets.verdict import policy_words
+    from perfmodel.decide.planning.fleets.option_words import policy_words
     from perfmodel.interfaces.cli.render import console, table
     from perfmodel.model.prediction.names import link_name, node_name
 
@@ -226,11 +233,13 @@ def _show_prices(answer: "Fleets") -> None:
     """Print what options cost and why, and what those without a price may."""
     from rich.text import Text
 
-    from perfmodel.decide.planning.fleets.verdict import payback_words, policy_words
+    from perfmodel.decide.planning.fleets.option_words import name_of
+    from perfmodel.decide.planning.fleets.payback_words import basis_words, payback_words, price_words
     from perfmodel.interfaces.cli.render import console
 
     out = console()
     shown: set[str] = set()
+    prices: dict[str, str] = {}
     for one in answer.options:
         if one.purchase is None:
             continue
@@ -242,11 +251,14 @@ def _show_prices(answer: "Fleets") -> None:
             for line in (*each, *one.purchase.unknown):
                 out.print(Text(f"{one.words}: {line}"))
         shown.add(one.option)
-        name = "" if one.policy == "one kind" else f", {policy_words(one.policy)}"
         if one.payback is not None:
-            out.print(Text(f"{one.words}{name}: {payback_words(one)}{_run(one, answer.have)}"))
+            out.print(Text(f"{name_of(one)}: {payback_words(one)}{_run(one, answer.have)}"))
         elif one.purchase.capital is None and one.worth is not None:
-            out.print(Text(f"{one.words}{name}: {payback_words(one)}"))
+            prices[name_of(one)] = price_words(one) if one.worth else "pays at no price"
+    if prices:
+        out.print(Text(f"Pays back at a price below{basis_words(answer.work_value)}:"))
+    for name, price in prices.items():
+        out.print(Text(f"  {name}: {price}"))
 
 
 COMMAND = Command(

@@ -36,7 +36,10 @@ _WHY_NOT = {
     "confidence": ", whose answer has the 80 % interval of each run: hold its upper end against the deadline",
 }
 """Option that goes without machines one has -> why."""
-_OF_FLEETS_TOO = ("buy", "epochs", "samples", "tokens", "deadline", "prices", "purchase_prices", "hour_value")
+_OF_FLEETS_TOO = (
+    *("buy", "run_time", "epochs", "samples", "tokens", "deadline", "prices", "purchase_prices"),
+    "hour_value",
+)
 """Options that go with machines one has, but for those of the job."""
 _NEXT_NAME = re.compile(r",(?=[^,=]+=)")
 """A comma before a name with its number, not one within a number such as 350,000."""
@@ -329,6 +332,7 @@ COMMAND = Command(
         "perfmodel plan --deadline 2h --instance p3.16xlarge,p4d.24xlarge --slurm",
         "perfmodel plan --epochs 90 --budget 500 --report plan.html",
         'perfmodel plan --have "8 x dgx-a100-80gb" --workload bert-large --samples 1e9',
+        'perfmodel plan --have "2 x dgx-a100" --buy "4 x dgx-a100" --workload bert-large --run-time 18h',
         'perfmodel plan --have "8 x dgx-a100-80gb" --buy "4 x dgx-h100" --purchase-price dgx-h100=350000',
         'perfmodel plan --have "8 x dgx-1v" --buy ib-hdr-200g --adapter-price 900 --switch-price 0',
     ),

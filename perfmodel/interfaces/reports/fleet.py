@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel.core.units import duration, rate, show
+from perfmodel.decide.planning.fleets.option_words import name_of
+from perfmodel.decide.planning.fleets.payback_words import payback_words
 from perfmodel.decide.planning.fleets.result import FleetOption, Fleets
-from perfmodel.decide.planning.fleets.verdict import name_of, payback_words
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.given import in_short
 from perfmodel.interfaces.reports.page import Listing, Page, Span, Spans
@@ -113,7 +114,7 @@ def _costs(answer: Fleets) -> Listing:
         [
             [
                 name_of(one),
-                payback_words(one),
+                payback_words(one, answer.work_value),
                 _items(one),
                 _dollars(None if one.purchase is None else one.purchase.capital),
                 _dollars(None if one.purchase is None else one.purchase.rent),

@@ -194,13 +194,17 @@ class Ratio(_Result):
         >>> Ratio(to="A", value=1.04, low_80=1.0, high_80=1.16, sure=1.0).speed(" as A")
         '1.04 x as fast as A (80 %: 1 to 1.16)'
         """
-        value = three_digits(self.value)
-        times = f"as fast{whom}" if value == "1" else f"{value} x as fast{whom}"
+        times = self.times(whom)
         if self.low_80 is None or self.high_80 is None:
             return f"{times} (no interval is known)"
         if {three_digits(end) for end in (self.low_80, self.value, self.high_80)} == {"1"}:
             return times
         return f"{times} (80 %: {three_digits(self.low_80)} to {three_digits(self.high_80)})"
+
+    def times(self, whom: str = "") -> str:
+        """Return ``speed`` without the interval."""
+        value = three_digits(self.value)
+        return f"as fast{whom}" if value == "1" else f"{value} x as fast{whom}"
 
     @property
     def sentence(self) -> str:

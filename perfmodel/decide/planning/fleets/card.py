@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from perfmodel.core.units import dollars, duration, show
+from perfmodel.decide.planning.fleets.option_words import check_words, gain_words, more_of, name_of, run_words
+from perfmodel.decide.planning.fleets.payback_words import payback_words
 from perfmodel.decide.planning.fleets.result import FleetOption, Fleets
 from perfmodel.decide.planning.fleets.verdict import (
     LEAST,
-    fastest_of,
+    fastest_of_kinds,
     first_to_pay,
     in_time,
-    name_of,
-    payback_words,
     startable,
     words_of,
 )
@@ -35,9 +35,9 @@ def card_of_fleets(answer: Fleets, catalogue: Catalogue) -> Card:
     return Card.model_construct(
         advice=" ".join([_head(answer, best), *words_of(answer, best)]),
         machines=f"{kinds}: {one.gpus:,} GPUs{network}",
-        run=_run(one, answer.have),
+        run=_run(answer, one),
         time=_iteration(one),
-        cost=_cost(one),
+        cost=_cost(answer, one),
         chance=_chance(one.ratio),
         limit=one.limit,
         rests_on=_basis(one),
@@ -62,7 +62,8 @@ def _chance(ratio: Ratio | None) -> str:
 def best_of(answer: Fleets) -> FleetOption | None:
     """Return the option that meets the deadline at least cost, else pays back first, else is the fastest.
 
-    None where what there is meets the deadline and nothing pays back, or no option is worth adding.
+    None where what there is meets the deadline and nothing pays back, or no option is worth adding.  That
+    nothing pays back is no reason where the time of a run is given, but no price.
     """
     able = in_time(answer)
     if answer.deadline is not None and answer.have.meets_deadline is False:
@@ -71,9 +72,11 @@ def best_of(answer: Fleets) -> FleetOption | None:
     if paying is not None:
         return paying
     options = startable(answer)
-    if answer.have.meets_deadline or any(one.payback is not None for one in options):
+    is_priced = any(one.payback is not None for one in options)
+    asks_for_speed = answer.run_time is not None and not _is_about_money(answer)
+    if answer.have.meets_deadline or (is_priced and not asks_for_speed):
         return None
-    fastest = fastest_of(options)
+    fastest = fastest_of_kinds(options)
     return None if fastest.ratio is None or fastest.ratio.value < LEAST else fastest
 
 
@@ -82,30 +85,37 @@ def _head(answer: Fleets, best: FleetOption | None) -> str:
     if best is None:
         late = answer.deadline is not None and answer.have.meets_deadline is False
         return "Add nothing for this deadline." if late else "Keep what you have."
-    figures = [best.ratio.speed()] if best.ratio is not None else []
-    if best.run_time is not None and answer.have.run_time is not None:
-        figures.append(f"{duration(best.run_time)} instead of {duration(answer.have.run_time)}")
-    is_for_speed = best.payback is None and not best.meets_deadline
-    parts = [", ".join(figures)] if figures else []
-    if best.payback is not None or is_for_speed:
-        parts.append(payback_words(best, in_full=False))
-    does = f": {'; '.join(parts)}" if parts else ""
-    return f"{'For speed add' if is_for_speed else 'Add'} {name_of(best)}{does}."
+    parts = [gain_words(answer, best)]
+    if best.payback is not None or _is_about_money(answer):
+        parts.append(payback_words(best, answer.work_value, in_full=False))
+    name = f"Add {name_of(best)}" if is_advised(best) else f"With {more_of(best)}"
+    return f"{name}: {'; '.join(parts)}."
 
 
-def _run(one: FleetOption, have: FleetOption) -> str:
-    """Return the time of a run with its interval; empty where its length is not given.
+def is_advised(best: FleetOption) -> bool:
+    """Return whether adding the best option is advised: it pays back or meets a deadline."""
+    pays_back = best.payback is not None and best.payback.within_life
+    return pays_back or bool(best.meets_deadline)
+
+
+def _is_about_money(answer: Fleets) -> bool:
+    """Return whether the user gave a price, or what an hour of the work is worth."""
+    sources = [item.source for one in answer.options if one.purchase for item in one.purchase.items]
+    return "given" in (*sources, answer.work_value and answer.work_value.source)
+
+
+def _run(answer: Fleets, one: FleetOption) -> str:
+    """Return the time of a run with its interval and what it rests on; empty where it is unknown.
 
     An option that is surely faster may have an interval that reaches over the time of what there is: the
     clause says why.
     """
-    if one.run_time is None:
-        return ""
-    if one.run_time_low_80 is None or one.run_time_high_80 is None:
-        return duration(one.run_time)
-    ends = f"{duration(one.run_time_low_80)} to {duration(one.run_time_high_80)}"
-    words = f"{duration(one.run_time)} (80 %: {ends})"
-    if one.ratio is None or have.run_time is None:
+    words, have, check = run_words(one), answer.have, answer.run_check
+    if answer.run_time is not None:
+        scaled = ", times the ratio of two predictions, in which their common error cancels"
+        today = f"{words}: your {duration(answer.run_time)}{scaled}" if one.ratio else f"{words} as given"
+        return today if check is None else f"{today}; for today {check_words(check)}"
+    if one.ratio is None or have.run_time is None or one.run_time_high_80 is None:
         return words
     is_surely_faster = one.ratio.low_80 is not None and one.ratio.low_80 > 1
     if not is_surely_faster or one.run_time_high_80 < have.run_time:
@@ -121,13 +131,14 @@ def _iteration(one: FleetOption) -> str:
     return f"{show(one.iteration_time, 's')} (80 %: {ends})"
 
 
-def _cost(one: FleetOption) -> str:
+def _cost(answer: Fleets, one: FleetOption) -> str:
     """Return what is bought and rented, and when it has paid back; empty of the present fleet."""
     if one.purchase is None:
         return ""
     capital, rent = one.purchase.capital, one.purchase.rent
     if capital is None or rent is None:
-        return "no price is known" + (f"; {payback_words(one)}" if one.worth is not None else "")
+        worth = f"; {payback_words(one, answer.work_value)}" if one.worth is not None else ""
+        return f"no price is known{worth}"
     parts = [f"{dollars(capital)} bought"] if capital else []
     parts += [f"{dollars(rent)} an hour of rent"] if rent else []
     return "; ".join([", ".join(parts) or "nothing", payback_words(one)])

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from perfmodel.core.errors import InputError, refusal
-from perfmodel.core.problem import Words
 from perfmodel.core.units import plural
 from perfmodel.decide.planning.fleets.card import card_of_fleets
 from perfmodel.decide.planning.fleets.job import Job
@@ -21,6 +20,7 @@ from perfmodel.decide.planning.fleets.result import (
     Purchase,
     WorkValue,
 )
+from perfmodel.decide.planning.fleets.run_times import Length, by_length, from_today, run_check, samples_of
 from perfmodel.decide.planning.fleets.spread import interval_of, ratio_of
 from perfmodel.decide.planning.fleets.step import FleetStep, Part, Policy, Refused, steps_of
 from perfmodel.decide.planning.fleets.verdict import notes_of, words_of
@@ -48,14 +48,6 @@ HAVE = "what you have"
 """Name of the present fleet in a comparison."""
 
 
-class Length(NamedTuple):
-    """Length of a run; at most one of the fields is given."""
-
-    epochs: float | None = None
-    samples: float | None = None
-    tokens: float | None = None
-
-
 def fleets(
     job: Job,
     have: str,
@@ -63,6 +55,7 @@ def fleets(
     market: Market | None = None,
     length: Length | None = None,
     deadline: float | None = None,
+    run_time: float | None = None,
 ) -> Fleets:
     """Return speed, cost and payback of each purchase for a fleet.
 
@@ -73,6 +66,7 @@ def fleets(
     buy : purchases, such as ``4 x dgx-h100`` or ``ib-ndr-400g``; by default those of ``proposals``
     market : prices; by default those of the catalogue
     length, deadline : of a run [s]; None where unknown
+    run_time : that a run takes on the present fleet today [s]; None where unknown
 
     Raises
     ------
@@ -80,14 +74,14 @@ def fleets(
     """
     catalogue, market = job.catalogue, market or Market()
     fleet = joined(read_fleet(have, catalogue), catalogue)
-    samples = _samples(job, length or Length())
-    if deadline is not None and samples is None:
+    samples = samples_of(job, length or Length())
+    if deadline is not None and samples is None and run_time is None:
         raise refusal("length.deadline")
     refused: list[Refused] = []
     steps_by_policy = {step.policy: step for step in steps_of(job, fleet, refused)}
     before = max(steps_by_policy.values(), key=lambda step: step.samples_per_second)
     value = work_value(fleet, market, catalogue)
-    case = _Comparison(job, steps_by_policy, before, market, value, samples, deadline)
+    case = _Comparison(job, steps_by_policy, before, market, value, samples, deadline, run_time)
     present = _option(case, before, None, False)
     additions = [read_addition(text, catalogue) for text in (buy or proposals(fleet, catalogue))]
     check_used(market, fleet, additions)
@@ -113,6 +107,9 @@ def fleets(
         left_out=left_out,
         work_value=value,
         samples=samples,
+        run_time=run_time,
+        run_check=run_check(run_time, samples, before, present.interval),
+        defaults=before.parts[0].prediction.defaults,
         deadline=deadline,
         card=lambda: card_of_fleets(answer, catalogue),
         words=[],
@@ -139,27 +136,8 @@ class _Comparison(NamedTuple):
     value: WorkValue | None
     samples: float | None
     deadline: float | None
-
-
-def _samples(job: Job, length: Length) -> float | None:
-    """Return the samples of a run; None where its length is not given.
-
-    Raises
-    ------
-    InputError : several lengths; tokens of a network without a sequence length; epochs of an unknown data set
-    """
-    given = [name for name, value in length._asdict().items() if value is not None]
-    if len(given) > 1:
-        raise refusal("options.one_of", known=Words(" and ".join(f"--{name}" for name in given)))
-    if length.tokens is not None:
-        if not job.network.sequence_length:
-            raise refusal("length.no_tokens", name=job.network.id)
-        return length.tokens / job.network.sequence_length
-    if length.epochs is None:
-        return length.samples
-    if not job.network.dataset_samples:
-        raise refusal("length.unknown_data_set", workload=job.network.id)
-    return length.epochs * job.network.dataset_samples
+    run_time: float | None
+    """That a run takes on the present fleet, as given [s]."""
 
 
 def _option(case: _Comparison, step: FleetStep, addition: Addition | None, proposed: bool) -> FleetOption:
@@ -167,9 +145,13 @@ def _option(case: _Comparison, step: FleetStep, addition: Addition | None, propo
     ratio = purchase = payback = cost = worth = None
     before = case.ways.get(step.policy, case.before)
     interval = interval_of(step)
-    run = None if case.samples is None else case.samples / step.samples_per_second
     if addition is not None:
         ratio = ratio_of(step, before, HAVE, case.job.catalogue)
+    if case.run_time is None:
+        run, low, high = by_length(case.samples, step, interval)
+    else:
+        run, low, high = from_today(case.run_time, ratio)
+    if addition is not None and ratio is not None:
         purchase = purchase_of(addition, step, before, case.market, case.job.catalogue)
         if case.value is not None:
             payback = _payback(case, ratio, purchase, run)
@@ -199,8 +181,8 @@ def _option(case: _Comparison, step: FleetStep, addition: Addition | None, propo
         tokens_per_second=step.samples_per_second * tokens if tokens else None,
         ratio=ratio,
         run_time=run,
-        run_time_low_80=_scaled(run, step, interval.low_80 if interval else None),
-        run_time_high_80=_scaled(run, step, interval.high_80 if interval else None),
+        run_time_low_80=low,
+        run_time_high_80=high,
         meets_deadline=None if run is None or case.deadline is None else run <= case.deadline,
         purchase=purchase,
         payback=payback,
@@ -259,11 +241,6 @@ def _kind(part: Part, catalogue: Catalogue) -> Kind:
         exchange_time=part.exchange_time,
         alone_time=part.prediction.iteration_time,
     )
-
-
-def _scaled(run_time: float | None, step: FleetStep, end: float | None) -> float | None:
-    """Return the run time at an end of the iteration time's interval [s]; None where unknown."""
-    return None if run_time is None or end is None else run_time * end / step.iteration_time
 
 
 def _caveats(step: FleetStep, before: FleetStep) -> list[str]:

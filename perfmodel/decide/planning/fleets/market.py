@@ -13,7 +13,7 @@ from perfmodel.decide.planning.fleets.step import FleetStep
 from perfmodel.decide.planning.fleets.switch_tree import switches
 from perfmodel.decide.planning.fleets.written import Addition, Fleet, Group, node_id
 from perfmodel.decide.price_kinds import HOUR
-from perfmodel.decide.prices import offers_of
+from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS, offers_of
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.machine_words import link_words, node_words
 from perfmodel.hardware.other_links import RDMA
@@ -174,8 +174,12 @@ def work_value(have: Fleet, market: Market, catalogue: Catalogue) -> WorkValue |
     That is the rent of the machines themselves, or of the cheapest offer with the same number and type of
     accelerators; None where no such offer has a known price.
     """
+    counted = {
+        "service_years": market.conditions.service_years or DEFAULT_SERVICE_YEARS,
+        "used_fraction": market.conditions.used_fraction or 1.0,
+    }
     if market.hour_value is not None:
-        return WorkValue.model_construct(usd_per_hour=market.hour_value, source="given")
+        return WorkValue.model_construct(usd_per_hour=market.hour_value, source="given", **counted)
     total, sources = 0.0, []
     for group in have.groups:
         price = _rent_of(group, market, catalogue, alike=True)
@@ -183,7 +187,7 @@ def work_value(have: Fleet, market: Market, catalogue: Catalogue) -> WorkValue |
             return None
         total += group.machines * price[0]
         sources.append(f"{group.machines} x {price[1]}")
-    return WorkValue.model_construct(usd_per_hour=total, source="; ".join(sources))
+    return WorkValue.model_construct(usd_per_hour=total, source="; ".join(sources), **counted)
 
 
 def _rent_of(

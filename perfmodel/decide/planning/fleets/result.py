@@ -139,11 +139,13 @@ class FleetOption(Record):
     ratio: Ratio | None
     """Speed over that of the present fleet; null of the present fleet."""
     run_time: float | None
-    """Time of a run [s]; null where its length is not given."""
+    """Time of a run [s]; null where neither its length nor the time that it takes today is given."""
     run_time_low_80: float | None
-    """Run time at the lower end of the iteration time's 80 % interval [s]."""
+    """Lower end of its 80 % interval [s]: from that of the speed ratio where the time of today is given, else
+    from that of the iteration time.
+    """
     run_time_high_80: float | None
-    """Run time at the upper end [s]."""
+    """Upper end [s]."""
     meets_deadline: bool | None
     """Whether the run ends in time; None without a deadline."""
     purchase: Purchase | None
@@ -175,6 +177,25 @@ class WorkValue(Record):
     """Of one hour of the fleet [USD/h]."""
     source: str
     """``given``, or the offers whose rent it is."""
+    service_years: float
+    """Years until a purchase is written off [year]."""
+    used_fraction: float
+    """Fraction of these years at work [1]."""
+
+
+class RunCheck(Record):
+    """The time that a run takes today by prediction, against the time given."""
+
+    given: float
+    """As given [s]."""
+    predicted: float
+    """As predicted from its length [s]."""
+    low_80: float | None
+    """Lower end of the 80 % interval [s]; null where it was not learned."""
+    high_80: float | None
+    """Upper end [s]."""
+    is_far: bool
+    """Whether the time given lies outside the 95 % interval, or the 80 % one where no wider one is known."""
 
 
 class Fleets(Record, Table):
@@ -196,6 +217,12 @@ class Fleets(Record, Table):
     """Value of an hour of the work; null where no price is known."""
     samples: float | None
     """Samples of a run; null where its length is not given."""
+    run_time: float | None
+    """Time of a run on the present fleet, as given [s]; null where it is not."""
+    run_check: RunCheck | None
+    """That time by prediction; null where the time or the length of a run is not given."""
+    defaults: list[str]
+    """Options of the job left open, with the defaults taken."""
     deadline: float | None
     """Of a run [s]; null where none is given."""
     card: Card = late()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from perfmodel.core.units import duration, rate, thousands, three_digits
+from perfmodel.decide.planning.fleets.option_words import name_of
 from perfmodel.decide.planning.fleets.result import FleetOption, Fleets, Purchase
-from perfmodel.decide.planning.fleets.verdict import name_of
 
 SPEED = "x as fast (80 %)"
 """Heading of the speed as a multiple of the present fleet's."""
@@ -12,7 +12,7 @@ SPEED = "x as fast (80 %)"
 
 def columns_of(answer: Fleets) -> tuple[str, ...]:
     """Return the headings: the time of a run where its length is known, else the speed."""
-    speed = "samples/s" if answer.samples is None else "run"
+    speed = "samples/s" if answer.have.run_time is None else "run"
     return ("option", "GPUs", speed, SPEED, "USD", "pays back")
 
 

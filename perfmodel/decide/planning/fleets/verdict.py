@@ -9,24 +9,24 @@ from typing import Final
 
 from perfmodel.core.units import dollars, duration, per_cent, rate, three_digits
 from perfmodel.decide.planning.fleets.market import Market
+from perfmodel.decide.planning.fleets.option_words import check_words, gain_words, name_of, policy_words
+from perfmodel.decide.planning.fleets.payback_words import basis_words, payback_words, worth_words
 from perfmodel.decide.planning.fleets.result import FleetOption, Fleets
 from perfmodel.decide.price_kinds import HOUR
 from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS
+from perfmodel.model.prediction.names import network_name
 
 LEAST = 1.01
 """Speed over that of the present fleet below which an option adds nothing worth mentioning."""
-
-_MACHINES: Final = re.compile(r"(\d+) x [^+]*")
-"""Matches an option that is machines of one kind alone."""
+_COUNT: Final = re.compile(r"\b\d+ x ")
+"""Matches how many machines of a kind an option has."""
 SHARES = "shares by speed"
-POLICY_WORDS = {"slowest paces": "equal shares"}
-"""Policy of a mixed fleet -> what people read, where that is not its name."""
 SHARES_SAID = (
     "equal shares: each GPU gets as many samples, as in stock data parallelism, and the slowest sets the "
     "pace; shares by speed: a faster GPU gets more, which stock software does not do"
 )
-LEAST_DOLLARS = 0.005
-"""Smallest loss that is shown [USD/h]."""
+MOST_NUMBERS = 2
+"""Other numbers of the same machines that are said; the table has all."""
 
 
 def startable(answer: Fleets) -> list[FleetOption]:
@@ -44,10 +44,33 @@ def fastest_of(options: Sequence[FleetOption]) -> FleetOption:
     return max(as_fast_as_the_fastest(options), key=_least_speed)
 
 
+def fastest_of_kinds(options: Sequence[FleetOption]) -> FleetOption:
+    """Return the fastest of options, of those that differ only in their number of machines the first.
+
+    That the most machines are the fastest tells nothing.  Where no first one adds anything, all count.
+    """
+    first: dict[tuple[str, str], FleetOption] = {}
+    for one in options:
+        first.setdefault(_kind_of(one), one)
+    fastest = fastest_of(list(first.values()))
+    return fastest_of(options) if fastest.ratio is None or fastest.ratio.value < LEAST else fastest
+
+
+def _kind_of(one: FleetOption) -> tuple[str, str]:
+    """Return what an option has in common with those that differ only in their number of machines."""
+    return _COUNT.sub("", one.option), one.policy
+
+
 def as_fast_as_the_fastest(options: Sequence[FleetOption]) -> list[FleetOption]:
     """Return the options whose speed differs from the fastest by less than is worth mentioning."""
     most = max(one.samples_per_second for one in options)
     return [one for one in options if LEAST * one.samples_per_second > most]
+
+
+def as_fast_as(one: FleetOption, options: Sequence[FleetOption]) -> list[FleetOption]:
+    """Return the options whose speed differs from that of one by less than is worth mentioning."""
+    speed = one.samples_per_second
+    return [each for each in options if speed < LEAST * each.samples_per_second < LEAST**2 * speed]
 
 
 def _least_speed(one: FleetOption) -> float:
@@ -78,12 +101,12 @@ def words_of(answer: Fleets, best: FleetOption | None = None) -> list[str]:
     best : option whose figures stand before these sentences, which do not repeat them
     """
     options = startable(answer)
-    fastest, first = fastest_of(options), first_to_pay(answer)
+    fastest, first = fastest_of_kinds(options), first_to_pay(answer)
     if first is not None and LEAST * first.samples_per_second > fastest.samples_per_second:
         fastest = first
     ratio, shared = fastest.ratio, _with_shares(answer, fastest)
     most = "Fastest with equal shares" if shared else "Fastest"
-    lines = []
+    lines = _far_off(answer)
     is_said = fastest is best and first in (None, best)
     paying = [one for one in options if one.payback is not None and one.payback.time is not None]
     if ratio is not None and ratio.value < LEAST:
@@ -92,15 +115,16 @@ def words_of(answer: Fleets, best: FleetOption | None = None) -> list[str]:
             f"No option is {per_cent(LEAST - 1, 0)} faster than what you have; the most is {most_words}."
         )
     elif ratio is not None and is_said:
-        ahead = ["fastest"] if len(options) > 1 and not shared else []
+        ahead = ["fastest"] if len({_kind_of(one) for one in options}) > 1 and not shared else []
         ahead += ["first to pay back"] if first is not None and len(paying) > 1 else []
         lines += [f"It is {' and '.join(ahead)}."] if ahead else []
     elif ratio is not None:
-        lines.append(f"{most}: {name_of(fastest)}, {ratio.words}.")
+        lines.append(f"{most}: {name_of(fastest)}, {gain_words(answer, fastest, in_full=True)}.")
     if first is fastest and ratio is not None and ratio.value >= LEAST and not is_said:
-        lines = [
-            f"{most} and first to pay back: {name_of(fastest)}, {ratio.words}, which {payback_words(first)}."
-        ]
+        lines[-1] = (
+            f"{most} and first to pay back: {name_of(fastest)}, {gain_words(answer, fastest, in_full=True)}, "
+            f"which {payback_words(first)}."
+        )
     elif first is not None and first is best:
         lines += [] if is_said else [f"First to pay back: {name_of(first)}."]
     elif first is not None:
@@ -111,10 +135,10 @@ def words_of(answer: Fleets, best: FleetOption | None = None) -> list[str]:
             "Of the options of known price none pays back before it is written off; the first is "
             f"{name_of(first)}, which {payback_words(first)}."
         )
-    elif any(one.payback is not None for one in options):
+    elif any(one.payback is not None and one is not best for one in options):
         lines.append("Of the options of known price none ever pays back.")
     if ratio is not None and ratio.value >= LEAST:
-        lines += _ties(answer, fastest)
+        lines += _other_numbers(answer, best or fastest) + _ties(answer, fastest)
     lines += _without_price(answer, first)
     if answer.deadline is not None and answer.have.run_time is not None:
         least = in_time(answer)
@@ -125,12 +149,35 @@ def words_of(answer: Fleets, best: FleetOption | None = None) -> list[str]:
             lines.append(f"In {limit}: {name_of(least)}, {duration(least.run_time or 0.0)}.")
         else:
             lines.append(f"No option meets the deadline of {limit}{_enough(answer)}.")
-    return [*lines, *shared]
+    return [*lines, *shared, *_taken(answer)]
+
+
+def _taken(answer: Fleets) -> list[str]:
+    """Return which workload was taken, in a sentence; none where it was given."""
+    if not any(line.startswith("--workload ") for line in answer.defaults):
+        return []
+    return [f"Taken as {network_name(answer.workload)} (default): give --workload if it is another."]
+
+
+def _far_off(answer: Fleets) -> list[str]:
+    """Return that the time given is far from the prediction, in a sentence; none where it is not."""
+    check = answer.run_check
+    if check is None or not check.is_far:
+        return []
+    return [
+        f"Your {duration(check.given)} are far off: {check_words(check)}; check workload, batch and machines."
+    ]
+
+
+def _other_numbers(answer: Fleets, best: FleetOption) -> list[str]:
+    """Return what other numbers of the best option's machines bring, at most ``MOST_NUMBERS`` of them."""
+    others = [one for one in startable(answer) if one is not best and _kind_of(one) == _kind_of(best)]
+    return [f"{name_of(one)}: {gain_words(answer, one)}." for one in others[:MOST_NUMBERS] if one.ratio]
 
 
 def _ties(answer: Fleets, fastest: FleetOption) -> list[str]:
     """Return the other options that are expected to be as fast as the fastest, in a sentence."""
-    others = [name_of(one) for one in as_fast_as_the_fastest(startable(answer)) if one is not fastest]
+    others = [name_of(one) for one in as_fast_as(fastest, startable(answer)) if one is not fastest]
     return [f"Expected to be as fast, but less surely: {'; '.join(others)}."] if others else []
 
 
@@ -143,7 +190,7 @@ def _without_price(answer: Fleets, first: FleetOption | None) -> list[str]:
     if first is None or not may_cost:
         return []
     each = "; ".join(f"{' or '.join(names)} {worth}" for worth, names in may_cost.items())
-    return [f"Only known prices are compared: {each}."]
+    return [f"Only known prices are compared: {each}{basis_words(answer.work_value)}."]
 
 
 def _with_shares(answer: Fleets, fastest: FleetOption) -> list[str]:
@@ -151,10 +198,10 @@ def _with_shares(answer: Fleets, fastest: FleetOption) -> list[str]:
     divided = [one for one in answer.options if one.policy == SHARES]
     if not divided or answer.have.policy == SHARES:
         return []
-    best = fastest_of(divided)
+    best = fastest_of_kinds(divided)
     if best is fastest or best.ratio is None or best.samples_per_second < LEAST * fastest.samples_per_second:
         return []
-    alike = sorted(as_fast_as_the_fastest(divided), key=lambda one: one is not best)
+    alike = sorted(as_fast_as(best, divided), key=lambda one: one is not best)
     likely = [f"{one.words} ({one.ratio.order})" for one in alike if one.ratio and one.ratio.order]
     names = " or ".join(likely if len(likely) == len(alike) else [one.words for one in alike])
     is_alone = best.payback is not None and len(alike) == 1
@@ -185,73 +232,6 @@ def _first(one: FleetOption) -> tuple[float, float]:
 def _least(one: FleetOption) -> tuple[bool, float]:
     """Sort key: cost of a run; unknown costs last, by time."""
     return one.cost_of_run is None, one.cost_of_run or one.run_time or 0.0
-
-
-def name_of(one: FleetOption) -> str:
-    """Return an option, with the policy of a mixed fleet."""
-    return one.words if one.policy == "one kind" else f"{one.words}, {policy_words(one.policy)}"
-
-
-def policy_words(policy: str) -> str:
-    """Return how a mixed fleet shares a step's samples, in words."""
-    return POLICY_WORDS.get(policy, policy)
-
-
-def payback_words(one: FleetOption, in_full: bool = True) -> str:
-    """Return when an option pays back, in words, or why that is unknown; in full with runs and interval."""
-    payback, purchase = one.payback, one.purchase
-    if payback is None:
-        unknown = purchase is not None and purchase.capital is None
-        if unknown and one.worth is not None:
-            return worth_words(one)
-        return "price unknown" if unknown else "value of the work unknown (--hour-value)"
-    if payback.time is None:
-        return f"never pays back: {_loss(one)}"
-    if payback.time == 0:
-        return f"pays at once: it adds {dollars(payback.gain_per_hour)} more an hour than it costs"
-    latest = "never" if payback.latest_80 is None else duration(payback.latest_80)
-    soonest = "never" if payback.soonest_80 is None else duration(payback.soonest_80)
-    runs = f", {_runs(payback.jobs)}" if in_full and payback.jobs is not None else ""
-    late = "" if payback.within_life else ", after it is written off"
-    known = in_full and one.ratio is not None and one.ratio.high_80 is not None
-    between = f" (80 %: {soonest} to {latest})" if known else ""
-    return f"pays back after {duration(payback.time)} at work{runs}{between}{late}"
-
-
-def worth_words(one: FleetOption) -> str:
-    """Return below which price an option pays back before it is written off, in all and for each machine."""
-    assert one.worth is not None
-    if not one.worth:
-        return "pays at no price"
-    count = _MACHINES.fullmatch(one.option)
-    words = "pays back before it is written off if it costs less than"
-    if count and int(count[1]) > 1:
-        return f"{words} {dollars(one.worth / int(count[1]))} each, {dollars(one.worth)} in all"
-    return f"{words} {dollars(one.worth)}"
-
-
-def _loss(one: FleetOption) -> str:
-    """Return why an option never pays back: it is slower, adds nothing, or costs more than it adds."""
-    assert one.payback is not None
-    assert one.purchase is not None
-    lost = -one.payback.gain_per_hour
-    running = (one.purchase.rent or 0.0) + one.purchase.electricity
-    if one.ratio is not None and one.ratio.value < 1 and running <= 0:
-        return f"it is slower than what you have, which loses work worth {dollars(lost)} an hour"
-    if lost < LEAST_DOLLARS:
-        return "it adds no more than it costs to run" if running > 0 else "it adds nothing"
-    if one.ratio is not None and one.ratio.value < 1:
-        return f"it is slower than what you have, and loses {dollars(lost)} an hour with what it costs to run"
-    return f"it costs {dollars(lost)} more an hour than it adds"
-
-
-def _runs(count: float) -> str:
-    """Return a number of runs in words.
-
-    >>> _runs(9510.4), _runs(12.34)
-    ('9,510 runs', '12.3 runs')
-    """
-    return f"{count:,.0f} runs" if count >= 100 else f"{count:.3g} runs"
 
 
 def notes_of(answer: Fleets, market: Market, life: float) -> list[str]:

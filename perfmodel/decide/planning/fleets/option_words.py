@@ -1,0 +1,59 @@
+"""How answers call the options of a comparison of fleets, and what they make of a run."""
+
+from __future__ import annotations
+
+from perfmodel.core.units import duration
+from perfmodel.decide.planning.fleets.payback_words import MACHINES
+from perfmodel.decide.planning.fleets.result import FleetOption, Fleets, RunCheck
+
+POLICY_WORDS = {"slowest paces": "equal shares"}
+"""Policy of a mixed fleet -> what people read, where that is not its name."""
+
+
+def name_of(one: FleetOption) -> str:
+    """Return an option, with the policy of a mixed fleet."""
+    return one.words if one.policy == "one kind" else f"{one.words}, {policy_words(one.policy)}"
+
+
+def policy_words(policy: str) -> str:
+    """Return how a mixed fleet shares a step's samples, in words."""
+    return POLICY_WORDS.get(policy, policy)
+
+
+def more_of(one: FleetOption) -> str:
+    """Return an option as what comes to the present fleet: machines of one kind with ``more`` after them."""
+    if not MACHINES.fullmatch(one.option):
+        return name_of(one)
+    policy = "" if one.policy == "one kind" else f", {policy_words(one.policy)}"
+    return f"{one.words} more{policy}"
+
+
+def gain_words(answer: Fleets, one: FleetOption, in_full: bool = False) -> str:
+    """Return how much faster an option is, and what that makes of a run; in full with how likely it is."""
+    assert one.ratio is not None
+    today, run = answer.have.run_time, one.run_time
+    speed = one.ratio.words if in_full else one.ratio.speed()
+    if today is None or run is None:
+        return speed
+    if answer.run_time is None:
+        return f"{speed}, a predicted {duration(run)} instead of {duration(today)}"
+    order = f", {one.ratio.order}" if in_full and one.ratio.order else ""
+    return f"{duration(today)} become {run_words(one)}, {one.ratio.times()}{order}"
+
+
+def run_words(one: FleetOption) -> str:
+    """Return the time of a run with its 80 % interval; empty where it is unknown."""
+    if one.run_time is None:
+        return ""
+    if one.run_time_low_80 is None or one.run_time_high_80 is None:
+        return duration(one.run_time)
+    ends = f"{duration(one.run_time_low_80)} to {duration(one.run_time_high_80)}"
+    return f"{duration(one.run_time)} (80 %: {ends})"
+
+
+def check_words(check: RunCheck) -> str:
+    """Return the time that a run takes today by prediction, as a clause."""
+    ends = ""
+    if check.low_80 is not None and check.high_80 is not None:
+        ends = f" (80 %: {duration(check.low_80)} to {duration(check.high_80)})"
+    return f"we would have predicted {duration(check.predicted)}{ends}"
