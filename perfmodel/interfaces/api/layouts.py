@@ -33,6 +33,7 @@ from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.layout_numbers import Layouts as Evaluated
 from perfmodel.model.prediction.layout_numbers import job_of_layouts
 from perfmodel.model.prediction.layout_order import Order, Timed, order_of, preferred
+from perfmodel.model.prediction.memory import host_chance
 from perfmodel.model.prediction.memory_odds import CERTAIN, stated_odds
 from perfmodel.model.prediction.open_options import left_open_by
 from perfmodel.model.setting.accelerator_caveats import of_hardware
@@ -217,6 +218,7 @@ def searched(
     order = order_of(timed.at(0), timed)
     need = every.job.need
     odds = stated_odds(result.memory_bytes, need.known(()), need.capacity).fits_probability
+    odds = odds * host_chance(need)
     taken = preferred(order, odds, result.layouts, confidence)
 
     def rows(some: slice) -> list[LayoutRow]:
