@@ -134,6 +134,9 @@ def test_changes_find_room_on_the_host():
     assert weights is not None
     assert weights.options["offload"] == "weights"
     assert weights.host_bytes < 64e9 < everything.host_bytes
+    lines = answers[0].change_starts["axolotl"]
+    assert {"gradient_checkpointing: true", "activation_offloading: hidden_states"} <= set(lines)
+    assert "  offload_params: true" in lines
 
 
 def test_layouts_are_of_hosts_with_room():
