@@ -36,7 +36,6 @@ from perfmodel.model.options.scenario import SHORT
 GIB = 2**30
 START = {"workload": "llama-3-8b", "accelerator": "h100-sxm5-80gb", "gpus": 8}
 PRESETS: dict[str, dict[str, str]] = {
-    # as long as in Answer.AI's published runs on two cards of 24 GB, with 128 GB next to them (2024-03-06)
     "QLoRA of Llama 3 70B on two RTX 4090, 1,024 tokens": {
         "workload": "llama-3-70b",
         "accelerator": "rtx-4090",
@@ -206,6 +205,9 @@ def page() -> None:
         sharing.here()
         st.subheader("Examples", anchor=False)
         file_marks.examples({question: ("fits", query) for question, query in PRESETS.items()})
+        st.caption(
+            "1,024 tokens and a host of 128 GB: as in Answer.AI's published runs on two GPUs of 24 GB."
+        )
     show_warnings(answer.warnings)
     starts(answer)
     with st.container(horizontal=True):
