@@ -109,6 +109,7 @@ def scenario_form(
     picture: Sequence[Option] = (),
     counts: Callable[[str], bool] = all_count,
     fitted: Callable[[Option], Option] = as_it_is,
+    unfolded: Sequence[str] = (),
 ) -> PageRequest:
     """Draw the form of a scenario's options in the sidebar; return the user's choices.
 
@@ -120,8 +121,11 @@ def scenario_form(
     start : options that the page opens with
     money : whether to include prices, power and failures
     columns, picture, counts, fitted : as of ``options_form``
+    unfolded : options that this page shows at once, others in a folded section
     """
-    groups = {"": BASIC, MORE_OPTIONS: MORE, **({"Prices, power, failures": MONEY} if money else {})}
+    at_once = [name for name in options() if name in (*BASIC, *unfolded)]
+    more = [name for name in MORE if name not in unfolded]
+    groups = {"": at_once, MORE_OPTIONS: more, **({"Prices, power, failures": MONEY} if money else {})}
     known = {
         heading: [options()[name] for name in names if name not in without]
         for heading, names in groups.items()

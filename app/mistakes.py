@@ -9,7 +9,9 @@ from contextlib import contextmanager, nullcontext
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from app import session_hardware
 from app.backend import backend
+from app.names import called
 from app.options import options
 from app.state import choose, show_mistake
 from perfmodel.core.errors import InputError
@@ -17,6 +19,8 @@ from perfmodel.model.options.scenario import Scenario
 
 _INDIVISIBLE = ("batch.replicas", "batch.indivisible")
 """Codes of problems that another batch of the whole job would mend."""
+_NO_MACHINE = ("machine.no_usual", "machine.unusual")
+"""Codes of problems that a machine would mend."""
 
 
 @contextmanager
@@ -42,11 +46,21 @@ def errors_shown(
             if title:
                 st.subheader(title, anchor=False)
             show_mistake(error)
+            _offer_machine(error)
             if jobs is not None:
                 _offer_batch(error, jobs())
             if rest is not None:
                 rest()
         st.stop()
+
+
+def _offer_machine(error: InputError) -> None:
+    """Draw a button that takes the machine for any accelerator, where that of the chosen one is not known."""
+    field = st.session_state.get("fields", {}).get("node")
+    node = next((problem.values["node"] for problem in error.problems if problem.code in _NO_MACHINE), None)
+    if field is not None and node in field.choices:
+        label = f"Take {called(node, session_hardware.catalogue())}"
+        st.button(label, on_click=choose, args=({field: node},), key="take-machine", type="primary")
 
 
 def _offer_batch(error: InputError, jobs: Sequence[Scenario]) -> None:

@@ -51,7 +51,8 @@ class Option(NamedTuple):
     choices: tuple[str, ...]
     """Possible values; empty for free text or a number."""
     kind: str
-    """Widget: ``choice``, ``radio``, ``choices`` (several), ``whole`` (number), ``slider`` or ``text``."""
+    """Widget: ``choice``, ``radio``, ``choices`` (several), ``pills`` (several of a few, all in view),
+    ``whole`` (number), ``slider`` or ``text``."""
     help: str
     parameter: click.Option
     """The option of the command line, which reads and checks values."""
@@ -164,13 +165,13 @@ def offered(offers: Offers | Offered | None, catalogue: Catalogue) -> tuple[str,
     if offers == "hardware":
         return tuple(id for kind in KINDS for id in catalogue.ids(kind))
     if offers == "machines":
-        return (*machines(catalogue), *catalogue.ids("accelerators"))
+        return (*machines(catalogue), *accelerators(catalogue))
     if offers == "same or nodes":
         return (SAME, *machines(catalogue))
     if offers in ("workloads", "data sets"):
         return tuple(workload_names() if offers == "workloads" else data_sets())
     if offers in ("accelerators", "nodes"):
-        return machines(catalogue) if offers == "nodes" else tuple(catalogue.ids("accelerators"))
+        return machines(catalogue) if offers == "nodes" else accelerators(catalogue)
     if offers == "instances":
         return tuple(sorted({offer.instance for offer in catalogue.instances()}))
     scope = "inter" if offers == "links between nodes" else "intra"
@@ -195,6 +196,25 @@ def machines(catalogue: Catalogue) -> tuple[str, ...]:
     return tuple(sorted(nodes, key=lambda id: (first[node_words(nodes[id])], not nodes[id].most_common, id)))
 
 
+@lru_cache(maxsize=8)
+def accelerators(catalogue: Catalogue) -> tuple[str, ...]:
+    """Return the ids of accelerators by name, of those of one family those with a usual machine first.
+
+    >>> [id for id in accelerators(Catalogue.built_in()) if id.startswith("v100-")]
+    ['v100-sxm2-16gb', 'v100-sxm2-32gb', 'v100-sxm3-32gb', 'v100-pcie-16gb']
+    """
+    chips = {id: catalogue.accelerator(id) for id in catalogue.ids("accelerators")}
+    first: dict[str, str] = {}
+    for id, chip in chips.items():
+        first.setdefault(chip.family or id, id)
+
+    def place(id: str) -> tuple[str, bool, bool, str]:
+        chip = chips[id]
+        return first[chip.family or id], chip.usual_node is None, not chip.most_common, id
+
+    return tuple(sorted(chips, key=place))
+
+
 def read(option: Option, text: str) -> Any:
     """Return the session's value for text of a URL or a field: text, a whole number, or several words.
 
@@ -206,7 +226,7 @@ def read(option: Option, text: str) -> Any:
         raise InputError(f"{len(text)} characters; expected at most {LONGEST}")
     if "empirical" in text:
         raise InputError("a sample of one's own is uploaded on the page Stragglers, not named in a URL")
-    if option.kind == "choices":
+    if option.kind in ("choices", "pills"):
         words = tuple(dict.fromkeys(text.split(",")))
         return tuple(_known(option, word) for word in words if word)
     if option.kind in ("choice", "radio"):

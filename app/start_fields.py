@@ -57,7 +57,10 @@ DEADLINE = asked("within", options("plan")["deadline"], label="By when, e.g. 60d
 BUDGET = asked("for", options("plan")["budget"], label="For how much [USD]", usual="no limit")
 LENGTH = asked("on-tokens", options("plan")["tokens"], label="On how many tokens", usual="say how many")
 RENTED = tuple(kind for kind in options("plan")["pricing"].choices if kind != "owned")  # which Plan can price
-PRICING = asked("prices", options("plan")["pricing"], usual="on demand", choices=RENTED, shows=price_kind)
+PRICING = asked("prices", options("plan")["pricing"], choices=RENTED, shows=price_kind)._replace(
+    label="Kinds of price, on demand if none is chosen", kind="pills"
+)
+"""Pills, as an open list covers the page: a click on the button below it would only close the list."""
 MACHINE = asked(
     "machine",
     options()["node"],

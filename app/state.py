@@ -127,6 +127,7 @@ def close_page(page: str, known: Mapping[str, Option], top: DeltaGenerator) -> N
         for name, value in chosen(known).items()
         if known[name].kind == "text"
     }
+    session.fields = dict(known)
     own_uploads.stop_without_files(page, top)
     if session.refused:
         with top:
@@ -277,6 +278,13 @@ def widget(option: Option) -> Any:
             option.label, option.choices, placeholder=option.usual, format_func=words, **common
         )
         value = tuple(several) or None
+    elif option.kind == "pills":
+        value = tuple(
+            st.pills(
+                option.label, option.choices, selection_mode="multi", format_func=words, wrap=True, **common
+            )
+        )
+        value = value or None
     elif option.kind == "whole":
         value = st.number_input(
             option.label,
@@ -327,7 +335,7 @@ def largest(option: Option) -> int:
 
 def _shown(option: Option, value: Any) -> Any:
     """Return the value of an option's widget that represents a value of the session."""
-    if option.kind == "choices":
+    if option.kind in ("choices", "pills"):
         return list(value or ())
     if option.kind in ("choice", "radio"):
         return value if value in option.choices else None

@@ -119,9 +119,32 @@ def test_resnet_is_one_click_away():
 
 
 def test_kinds_of_price_are_called_as_in_the_answer():
-    (kinds,) = (each for each in opened(FIRST[0]).multiselect if each.key == "option-start-prices")
-    assert "reserved for 1 year" in kinds.options
-    assert "reserved-1y" not in kinds.options
+    test = opened(FIRST[0], **{"on-tokens": "10B"})
+    (kinds,) = (each for each in test.pills if each.key == "option-start-prices")
+    assert list(kinds.options[:3]) == ["on demand", "spot", "reserved for 1 year"]
+    sound(kinds.set_value(["spot", "reserved-1y"]).run())
+    assert test.query_params["prices"] == "spot,reserved-1y"
+    sound(kinds.set_value([]).run())
+    assert "prices" not in test.query_params
+
+
+PCIE = {"workload": "llama-3-8b", "gpus": "8", "global-batch-size": "64", "accelerator": "a100-pcie-80gb"}
+
+
+def test_a_gpu_without_a_usual_machine_gets_one_by_a_click():
+    test = opened(FIRST[0], train="resnet50", on="a_run_I_measured", machine="v100-pcie-16gb", took="400ms")
+    sound(test.number_input(key="option-start-of-gpus").set_value(16).run())
+    sound(button(test, "Say whether that is normal").click().run())
+    said = "V100 PCIe 16 GB has no usual machine"
+    assert said in errors(test)
+    assert "give “Machine”, e.g. pcie-workstation-8gpu (Workstation with 8 PCIe cards)" in errors(test)
+    assert "usual_node" not in errors(test)
+    sound(button(test, "Take Workstation with 8 PCIe cards").click().run())
+    assert test.query_params["node"] == "pcie-workstation-8gpu"
+    assert "normal for ResNet-50" in words(test)
+    test = opened("transformers", **PCIE)
+    sound(button(test, "Take Workstation with 8 PCIe cards").click().run())
+    assert test.query_params["node"] == "pcie-workstation-8gpu"
 
 
 def test_what_a_file_states_is_not_asked():

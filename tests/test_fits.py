@@ -1,5 +1,6 @@
 """Whether a job fits: the memory of every stage, and the changes that make it fit."""
 
+import re
 from itertools import product
 from typing import Any
 
@@ -9,9 +10,10 @@ from click.testing import CliRunner
 from perfmodel import fits, predict
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import percent
+from perfmodel.decide.fits.listing import largest_words, unstarted_words
 from perfmodel.decide.fits.words import change_words
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.interfaces.cli import main
+from perfmodel.interfaces.cli import command_of, main
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.setting.resolve import resolve
 from perfmodel.model.transformers.evaluate import case_of_setting
@@ -332,6 +334,45 @@ def test_lines_that_start_a_job() -> None:
     sharded = fits(workload="llama-3-8b", accelerator="h100-sxm5-80gb", gpus=8, strategy="fsdp").starts
     assert "  fsdp_reshard_after_forward: true" in sharded["fsdp"]
     assert '    "stage": 3' in sharded["deepspeed"]
+
+
+def test_activations_on_the_host_start_by_what_moves_them() -> None:
+    job: dict[str, Any] = {"workload": "llama-3-8b", "node": "dgx-h100", "gpus": 8, "sharding": "zero3"}
+    kept = fits(**job, offload="activations", recompute="none")
+    assert {"gradient_checkpointing: true", "activation_offloading: true"} <= set(kept.starts["axolotl"])
+    words = "# of train.py: activations in the host's memory (torch.autograd.graph.save_on_cpu)"
+    assert all(words in kept.starts[name] for name in ("deepspeed", "fsdp"))
+    assert not {"megatron-core", "torchtitan"} & kept.starts.keys()
+    assert unstarted_words(kept) == "no settings of megatron-core are known that start it"
+    assert not unstarted_words(fits(**job, offload="activations", framework="fsdp"))
+    assert not unstarted_words(fits(workload="resnet50"))
+
+
+def test_what_fits_is_not_said_to_fit_with_none() -> None:
+    job = {name: value for name, value in QLORA.items() if name not in ("recompute", "sequence_length")}
+    answer = fits(**{**job, "workload": "llama-3-70b"}, offload="all")
+    assert answer.largest_sure_batch == 0
+    odds = percent(answer.fits_probability)
+    assert largest_words(answer) == f"{answer.largest_batch} samples with even odds (now 1, with {odds})"
+
+
+def test_an_assumed_length_is_said_in_the_card() -> None:
+    job = {name: value for name, value in QLORA.items() if name != "sequence_length"}
+    advice = fits(**job).card.advice
+    assert "Its sequences of 4,096 tokens are assumed, as in pre-training; adapters are often" in advice
+    assert "are assumed" not in fits(**QLORA).card.advice
+    assert (
+        "tokens are assumed: --sequence-length"
+        in fits(**{**job, "lora": None, "frozen_weights": None}).card.advice
+    )
+
+
+def test_every_option_that_it_names_is_its_own() -> None:
+    """``--verbose`` is of other commands."""
+    known = {name for one in command_of("fits").params for name in (*one.opts, *one.secondary_opts)}
+    for words in (["--gpus", "8"], ["--workload", "llama-3-8b", "--gpus", "8"]):
+        printed = CliRunner().invoke(main, ["fits", *words]).stdout
+        assert set(re.findall(r"--[a-z][a-z-]*", printed.replace("-\n", "-"))) <= known
 
 
 def test_a_confidence_beyond_all_is_refused() -> None:

@@ -89,8 +89,62 @@ def test_a_host_with_less_memory_is_refused():
     assert prediction.memory.bytes < prediction.memory.capacity
     assert not prediction.memory.fits
     assert prediction.memory.fits_probability == 0
-    assert "it needs 39.9 of 16 GiB of each machine's host memory" in prediction.card.advice
-    assert "39.9 of 16 GiB of each machine's host memory" in prediction.card.memory
+    assert "it needs 39.9 GiB of 16 GiB of each machine's host memory" in prediction.card.advice
+    assert "39.9 GiB of 16 GiB of each machine's host memory" in prediction.card.memory
+
+
+def test_the_hosts_memory_may_be_stated():
+    job = {**QLORA, "offload": "weights"}
+    for size in ("128GB", 128e9):
+        prediction = predict(**job, host_memory=size)
+        assert prediction.memory.host_capacity == 128e9
+        assert prediction.scenario["host_memory"] == 128e9
+        assert "; 39.9 GiB of 128 GB of each machine's host memory" in prediction.card.memory
+        assert prediction.memory.probability == pytest.approx(predict(**job).memory.probability, rel=1e-3)
+    assert predict(**prediction.scenario).memory.host_capacity == 128e9
+    small = predict(**{**FULL, "offload": "weights"}, host_memory="100GB").memory
+    assert small.probability == 0  # a DGX H100 has 2 TB, which the option replaces
+    assert small.largest_local_batch_size == small.largest_sure_batch_size == 0
+    line = ["fits", *(f"--{name.replace('_', '-')}={value}" for name, value in job.items())]
+    done = CliRunner().invoke(main, [*line, "--host-memory", "128GB"])
+    assert "39.9 GiB of 128 GB of each machine's host memory" in " ".join(done.stdout.split())
+
+
+def test_a_job_fits_where_card_and_host_do():
+    """By the law of a card's memory; all that lies on the host beyond states are activations."""
+    job = {**FULL, "offload": "all", "micro_batch_size": 4, "recompute": "full", "optimizer": "adam"}
+    free = predict(**job).memory
+    tight = predict(**job, host_memory=1.02 * free.host_bytes).memory
+    assert 0.5 * free.probability < tight.probability < 0.9 * free.probability
+    assert free.largest_sure_batch_size is not None
+    assert tight.largest_local_batch_size == 4 < free.largest_sure_batch_size
+    assert tight.largest_sure_batch_size is not None
+    assert tight.largest_sure_batch_size < 4
+    most = predict(**{**job, "micro_batch_size": 5}, host_memory=1.02 * free.host_bytes).memory
+    assert not most.fits
+
+
+def test_changes_find_room_on_the_host():
+    """States and activations of 8,192 tokens need 68 GB there, and states alone 46 GB."""
+    job = {name: QLORA[name] for name in ("accelerator", "gpus", "lora", "frozen_weights")}
+    answers = [fits(workload="llama-3-70b", **job, host_memory=size) for size in ("128GB", "64GB")]
+    everything, weights = (answer.fitting for answer in answers)
+    assert everything is not None
+    assert everything.options["offload"] == "all"
+    assert weights is not None
+    assert weights.options["offload"] == "weights"
+    assert weights.host_bytes < 64e9 < everything.host_bytes
+    lines = answers[0].change_starts["axolotl"]
+    assert {"gradient_checkpointing: true", "activation_offloading: hidden_states"} <= set(lines)
+    assert "  offload_params: true" in lines
+
+
+def test_layouts_are_of_hosts_with_room():
+    job = {"gpus": 8, "node": "dgx-h100", "framework": "fsdp", "global_batch_size": 8, "offload": "weights"}
+    free, stated = (layouts("llama-3-8b", **job, host_memory=size) for size in (None, "1TB"))
+    assert len(free.rows) == len(stated.rows)
+    with pytest.raises(InputError, match="host"):
+        layouts("llama-3-8b", **job, host_memory="64GB")
 
 
 @pytest.mark.published("Answer.AI, You can now train a 70b language model at home, 2024-03-06")
@@ -108,7 +162,9 @@ def test_it_is_the_first_advice_where_it_is_known_to_work():
     assert answer.changes[0].options == {"offload": "weights"}
     advice = answer.card.advice
     assert "take weights and optimizer in host memory (offload_params): it then fits with over 99 %" in advice
-    assert "39.9 GiB of each machine's host memory (how much it has is not known)" in advice
+    assert (
+        "39.9 GiB of each machine's host memory (how much it has is not known: state --host-memory)" in advice
+    )
     assert "Not modelled" not in advice
     assert answer.card.limit.startswith("memory; if it fitted, computing, ")
     assert answer.change_starts["axolotl"][-1] == "  offload_params: true"

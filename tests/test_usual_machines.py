@@ -87,7 +87,8 @@ def test_every_command_asks_for_the_machine(command):
     result = CliRunner().invoke(main, [command, *COMMANDS[command], "--accelerator", "b100-sxm"])
     assert result.exit_code == 2, result.output
     assert "give --node" in result.stderr
-    assert "b100-sxm has no usual machine" in result.stderr
+    assert "B100 SXM has no usual machine" in " ".join(result.stderr.split())
+    assert "pcie-workstation-8gpu (Workstation with 8 PCIe cards)" in " ".join(result.stderr.split())
 
 
 def test_layouts_of_a_machine_that_is_only_assumed_are_refused():

@@ -22,7 +22,13 @@ from app.titles import job_of
 from perfmodel.core.units import percent, show
 from perfmodel.decide.fits.advice import Change, is_sure, reasons_against
 from perfmodel.decide.fits.answer import Fits
-from perfmodel.decide.fits.listing import changes_title, largest_words, shown_places, started_words
+from perfmodel.decide.fits.listing import (
+    changes_title,
+    largest_words,
+    shown_places,
+    started_words,
+    unstarted_words,
+)
 from perfmodel.decide.fits.ways import unknown_of
 from perfmodel.decide.fits.words import change_words, cost_words
 from perfmodel.model.options.scenario import SHORT
@@ -30,8 +36,8 @@ from perfmodel.model.options.scenario import SHORT
 GIB = 2**30
 START = {"workload": "llama-3-8b", "accelerator": "h100-sxm5-80gb", "gpus": 8}
 PRESETS: dict[str, dict[str, str]] = {
-    "QLoRA of 70B on two RTX 4090": {
-        "workload": "llama-2-70b",
+    "QLoRA of Llama 3 70B on two RTX 4090, 1,024 tokens": {
+        "workload": "llama-3-70b",
         "accelerator": "rtx-4090",
         "gpus": "2",
         "framework": "axolotl",
@@ -40,6 +46,7 @@ PRESETS: dict[str, dict[str, str]] = {
         "sharding": "zero3",
         "recompute": "full",
         "sequence-length": "1024",
+        "host-memory": "128GB",
     },
     "Llama 3 8B on eight H100": {name: str(value) for name, value in START.items()},
     "Llama 3 70B in four stages on 64 H100": {
@@ -162,6 +169,8 @@ def _needed(size: float, capacity: float, ends: str, chance: float, host: str = 
 def starts(answer: Fits) -> None:
     """Draw the options that start the job, or the first change that fits, a tab for each software."""
     _, lines = started_words(answer)
+    if lacking := unstarted_words(answer):
+        st.caption(plain(f"{sentence(lacking)}"))
     if not lines:
         return
     fits = answer.fits_probability >= answer.confidence
@@ -178,7 +187,7 @@ def starts(answer: Fits) -> None:
 
 def page() -> None:
     """Draw the page."""
-    request = scenario_form("fits", body=(CONFIDENCE,), start=START)
+    request = scenario_form("fits", body=(CONFIDENCE,), start=START, unfolded=("host-memory",))
     with errors_shown():
         answer, asked, python = answer_of("fits", request.picked, NAMES)
     with request.top:
@@ -196,6 +205,9 @@ def page() -> None:
         sharing.here()
         st.subheader("Examples", anchor=False)
         file_marks.examples({question: ("fits", query) for question, query in PRESETS.items()})
+        st.caption(
+            "1,024 tokens and a host of 128 GB: as in Answer.AI's published runs on two GPUs of 24 GB."
+        )
     show_warnings(answer.warnings)
     starts(answer)
     with st.container(horizontal=True):

@@ -81,6 +81,8 @@ LARGEST_BATCH_SIZE = 1_000_000_000
 LARGEST_DATA_SET = 100_000_000_000
 LARGEST_SAMPLE = 1e12
 """Bytes of one sample [B]."""
+LARGEST_HOST = 1e15
+"""Bytes of one machine's host memory [B]."""
 LARGEST_IMBALANCE = 1000.0
 """Largest ratio of the fullest expert's tokens to the mean: more than the experts of any layer."""
 LARGEST_SPREAD = 100.0

@@ -50,3 +50,11 @@ class Node(SourcedSpec):
             raise ValueError(f"nics: the key is missing; expected how many {self.inter_link} the machine has")
         if ranks_of(self.peer_graph) > self.accelerators:
             raise ValueError(f"peer_graph: expected pairs of two of 0..{self.accelerators - 1}")
+
+
+def with_host_memory(node: Node, size: float | None) -> Node:
+    """Return a machine whose host has a stated memory [B], or with None the machine as it is."""
+    if size is None:
+        return node
+    stated = Quantity.model_construct(value=size, basis="assumed", note="as --host-memory states")
+    return node.model_copy(update={"host_memory_bytes": stated})

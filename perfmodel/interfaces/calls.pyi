@@ -835,6 +835,7 @@ def layouts(
         global_batch_size: int,
         node: str | None = ...,
         accelerator: str | None = ...,
+        host_memory: float | str | None = ...,
         inter_link: str | None = ...,
         transport: Literal['plug-in', 'tcp'] = ...,
         nics: int | None = ...,
@@ -881,6 +882,7 @@ def layouts(
     global_batch_size : [samples] Samples of one step over all accelerators.
     node : Machine, e.g. dgx-h100.  [default: the usual one of the accelerator]
     accelerator : Accelerator, e.g. h100-sxm5-80gb.  [default: that of the node]
+    host_memory : [B] Memory of each machine's host, e.g. 128GB: what lies there must fit, and samples are cached there.  [default: the machine's, where it is known]
     inter_link : Link between machines.  [default: that of the machine]
     transport : What carries bytes between nodes: plug-in, the link's own way, with its plug-in where it needs one; tcp, the kernel's sockets over the same adapters, as where a library finds no plug-in.  [default: plug-in]
     nics : [1] Network adapters of each machine.  [default: the machine's]
@@ -1905,6 +1907,7 @@ class Calls:
         global_batch_size: int,
         node: str | None = ...,
         accelerator: str | None = ...,
+        host_memory: float | str | None = ...,
         inter_link: str | None = ...,
         transport: Literal['plug-in', 'tcp'] = ...,
         nics: int | None = ...,

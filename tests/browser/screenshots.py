@@ -29,8 +29,8 @@ PAGES = {
     "quote": "quote?quote=horovod-512-gpus",
     "compare": "compare?gpus=32&inter-link=ethernet-25g-tcp&b-inter-link=ethernet-100g-tcp"
     "&c-inter-link=ethernet-100g-rdma&d-inter-link=ethernet-25g-rdma",
-    "fits": "fits?workload=llama-2-70b&accelerator=rtx-4090&gpus=2&framework=axolotl&lora=16"
-    "&frozen-weights=nf4&sharding=zero3&recompute=full&sequence-length=1024",
+    "fits": "fits?workload=llama-3-70b&accelerator=rtx-4090&gpus=2&framework=axolotl&lora=16"
+    "&frozen-weights=nf4&sharding=zero3&recompute=full&sequence-length=1024&host-memory=128GB",
     "diagnose": "diagnose?gpus=32&measured=400ms",
     "sensitivity": "sensitivity?gpus=32",
     "communication": "communication",

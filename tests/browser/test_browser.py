@@ -54,6 +54,24 @@ def test_the_first_page_leads_on_and_back_leads_back(window):
     assert page.locator(ERRORS).count() == 0
 
 
+def test_one_click_leads_on_after_kinds_of_price_were_chosen(window):
+    page = window.open("?train=llama-3-8b&on=machines_to_rent&on-tokens=10B&within=30d")
+    for kind in ("spot", "reserved for 1 year"):
+        page.get_by_role("button", name=kind).click()
+        window.settled()
+    page.get_by_role("button", name="Find machines").click()
+    page.wait_for_url("**/plan?**pricing=spot%2Creserved-1y**")
+    window.settled()
+
+
+def test_gpus_with_a_usual_machine_are_offered_first(window):
+    page = window.open("?train=resnet50&on=my_own_machines")
+    page.locator(".st-key-option-start-machine input").press_sequentially("V100")
+    page.get_by_role("option", name="V100 PCIe 16 GB").wait_for()
+    assert page.get_by_role("option").first.inner_text() == "V100 SXM2 16 GB"
+    page.keyboard.press("Escape")
+
+
 def test_machines_are_added_from_the_first_page_as_by_the_command(window, invoke):
     page = window.open("?train=resnet50&on=machines_to_add&present=dgx-1v&present-number=2")
     page.get_by_role("button", name="Say what they bring").click()

@@ -11,6 +11,7 @@ from perfmodel.decide.fits.advice import Change, Job, advice_of
 from perfmodel.decide.fits.changes import Changed, batch_of, changes_of
 from perfmodel.decide.fits.starts import starts_of
 from perfmodel.decide.fits.ways import is_known
+from perfmodel.decide.fits.words import assumed_length
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration, constants_of
 from perfmodel.model.options.scenario import Scenario
@@ -151,6 +152,8 @@ def fits(
         job = Job(name, memory, setting.world_size, prediction.iteration_time, setting.software_name)
         limit = card.limit if memory.fits else f"memory; if it fitted, {card.limit}"
         card = card.model_copy(update={"advice": advice_of(job, listed, confidence), "limit": limit})
+    if assumed := assumed_length(prediction.defaults, scenario.lora is not None):
+        card = card.model_copy(update={"advice": f"{card.advice} {assumed}"})
     return Fits.model_construct(
         headline=prediction.headline,
         card=card,

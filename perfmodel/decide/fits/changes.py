@@ -117,6 +117,8 @@ class _Saver(NamedTuple):
     """Probability that the job fits with it alone."""
     is_unknown: bool
     """Whether the software is not known to do it."""
+    lacks_host: bool
+    """Whether the hosts have less memory than it needs there."""
     key: frozenset[int]
     """Of it and of what is taken in any case."""
 
@@ -138,7 +140,8 @@ def _savers(job: _Job, ways: Iterable[Way], first: Sequence[Way] = ()) -> list[_
             new = set(with_it.setting.warnings) - set(job.setting.warnings)
             is_unknown = bool(unknown_of(new))
             memory, key = with_it.memory, _key([*first, way])
-            result.append(_Saver(way, memory.bytes, memory.probability, is_unknown, key))
+            odds = memory.bytes, memory.probability
+            result.append(_Saver(way, *odds, is_unknown, memory.lacks_host, key))
     return result
 
 
@@ -148,9 +151,9 @@ def _key(ways: Iterable[Way]) -> frozenset[int]:
 
 
 def _smallest(savers: Sequence[_Saver]) -> list[_Saver]:
-    """Return of each kind of way the one that leaves the least memory."""
+    """Return of each kind of way the one that leaves the least memory, of those that hosts have room for."""
     least: dict[str, _Saver] = {}
-    for each in sorted(savers, key=lambda saver: saver.bytes):
+    for each in sorted(savers, key=lambda saver: (saver.lacks_host, saver.bytes)):
         least.setdefault(each.way.kind, each)
     return list(least.values())
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from perfmodel.core.units import counted, per_cent
+from perfmodel.core.units import counted, per_cent, percent
 from perfmodel.decide.fits.answer import Fits, Place
+from perfmodel.model.prediction.memory_odds import CERTAIN
 
 MOST_PLACES = 16
 """Stages in plain text; of more, the first, the last and the fullest."""
 
 
 def largest_words(answer: Fits) -> str:
-    """Return the largest batch that fits, in words."""
+    """Return the largest batch that fits, in words; where none surely does, how sure the present is."""
     if not answer.largest_batch:
         return "not even 1 fits"
-    now = f"(now {answer.batch})"
+    most, now = counted(answer.largest_batch, "sample"), f"now {answer.batch}"
     if answer.largest_sure_batch == answer.largest_batch:
-        return f"{counted(answer.largest_batch, 'sample')} {now}"
-    sure = f"{answer.largest_sure_batch or 'none'} surely"
-    return f"{counted(answer.largest_batch, 'sample')} with even odds, {sure} {now}"
+        return f"{most} ({now})"
+    if answer.largest_sure_batch:
+        return f"{most} with even odds, {answer.largest_sure_batch} surely ({now})"
+    return f"{most} with even odds ({now}, with {percent(answer.fits_probability)})"
 
 
 def started_words(answer: Fits) -> tuple[str, dict[str, list[str]]]:
@@ -30,6 +32,15 @@ def started_words(answer: Fits) -> tuple[str, dict[str, list[str]]]:
     if answer.fitting is not None:
         return f"the first change that fits ({answer.fitting.words})", answer.change_starts
     return "it as it is", answer.starts
+
+
+def unstarted_words(answer: Fits) -> str:
+    """Return that no settings are known by which the job's software starts it; empty where some are."""
+    started, lines = started_words(answer)
+    can_fit = answer.fitting is not None or answer.fits_probability > 1 - CERTAIN
+    if answer.software in lines or not can_fit or answer.places[0].layers is None:
+        return ""
+    return f"no settings of {answer.software} are known that start {started}"
 
 
 def shown_places(answer: Fits) -> list[Place]:

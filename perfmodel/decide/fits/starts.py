@@ -27,7 +27,7 @@ def starts_of(setting: Setting) -> dict[str, list[str]]:
     setting : the job; of a network without a layout the answer is empty
     """
     layout = setting.layout
-    if layout is None or OFFLOADED[setting.scenario.offload].activations:
+    if layout is None:
         return {}
     model, length = network_of(setting.workload)
     result = {}
@@ -43,7 +43,11 @@ def starts_of(setting: Setting) -> dict[str, list[str]]:
 
 
 def _axolotl(setting: Setting, layout: Layout, length: int) -> list[str]:
-    """Return the settings of Axolotl's file, YAML; none for what it has no setting for."""
+    """Return the settings of Axolotl's file, YAML; none for what it has no setting for.
+
+    Activations move to the host as its docs/gradient_checkpointing.qmd says (read 2026-11-28): with full
+    recomputation the input of each layer, else all that the backward pass needs.
+    """
     scenario = setting.scenario
     optimizer = _OPTIMIZERS.get(setting.scenario.optimizer or "adam")
     if layout.sharding == ZERO_3 and setting.world_size > 1 and optimizer == _OPTIMIZERS["adam-8bit"]:
@@ -53,11 +57,13 @@ def _axolotl(setting: Setting, layout: Layout, length: int) -> list[str]:
     able = host.weights and scenario.optimizer != "adam-8bit" if host.optimizer else True
     if optimizer is None or layout.recompute == SELECTIVE or layout.sharding not in (0, ZERO_3) or not able:
         return []
+    is_full = layout.recompute == FULL
     lines = [
         f"sequence_len: {length}",
         f"micro_batch_size: {int(layout.micro_batch_size)}",
         f"gradient_accumulation_steps: {int(layout.accumulation_steps)}",
-        f"gradient_checkpointing: {'true' if layout.recompute == FULL else 'false'}",
+        f"gradient_checkpointing: {'true' if is_full or host.activations else 'false'}",
+        *([f"activation_offloading: {'hidden_states' if is_full else 'true'}"] if host.activations else []),
         f"optimizer: {optimizer}",
         "bf16: true" if setting.precision != "fp16" else "fp16: true",
         "flash_attention: true",

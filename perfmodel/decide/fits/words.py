@@ -1,6 +1,6 @@
 """A change of options in words, for the advice and for pages."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from perfmodel.core.units import per_cent
@@ -55,3 +55,28 @@ def cost_words(slowdown: float) -> str:
     if slowdown >= 1:
         return f"{1 + slowdown:.1f} x as much"
     return f"{per_cent(abs(slowdown), 0)} {'more' if slowdown >= 0 else 'less'}"
+
+
+def assumed_length(defaults: Iterable[str], trains_adapters: bool) -> str:
+    """Return that the length of sequences was assumed, as a sentence; empty where it was stated.
+
+    Published runs of QLoRA of 70 B parameters on cards of 24 GB have 512 tokens (Axolotl's
+    examples/llama-3/qlora-fsdp-70b.yaml; Answer.AI, 2024-03-06: to 1,024) to 2,048 (ms-swift's
+    llama2_70b_chat/qlora_fsdp), all read 2026-11-28.
+
+    Parameters
+    ----------
+    defaults : options that were left to their defaults, with values
+    trains_adapters : whether adapters alone are trained
+
+    >>> assumed_length(["--precision bf16", "--sequence-length 8192"], False)
+    'Its sequences of 8,192 tokens are assumed: --sequence-length for others.'
+    >>> assumed_length(["--precision bf16"], True)
+    ''
+    """
+    option = "--sequence-length "
+    length = next((line.removeprefix(option) for line in defaults if line.startswith(option)), "")
+    if not length:
+        return ""
+    usual = ", as in pre-training; adapters are often trained on 512 to 2,048" if trains_adapters else ""
+    return f"Its sequences of {int(length):,} tokens are assumed{usual}: {option.strip()} for others."

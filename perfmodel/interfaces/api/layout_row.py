@@ -11,6 +11,7 @@ import numpy as np
 from perfmodel.model.options.layout import Layout, caveats
 from perfmodel.model.prediction.layout_numbers import Layouts as Evaluated
 from perfmodel.model.prediction.layout_order import Order
+from perfmodel.model.prediction.memory import host_chance
 from perfmodel.model.prediction.memory_odds import stated_odds
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.transformers.evaluate import network_of
@@ -73,11 +74,9 @@ def rows_of(setting: Setting, evaluated: Evaluated, order: Order) -> list[Layout
     job, layouts = evaluated.job, evaluated.ranks.layout
     (model, length), adapts = network_of(setting.workload), setting.scenario.lora is not None
     count, capacity, needed = len(layouts.sharding), job.need.capacity, job.need.bytes
-    kept = {
-        "bytes": needed,
-        "capacity": capacity,
-        **stated_odds(needed, job.need.known(()), capacity)._asdict(),
-    }
+    odds = stated_odds(needed, job.need.known(()), capacity)
+    odds = odds._replace(fits_probability=odds.fits_probability * host_chance(job.need))
+    kept = {"bytes": needed, "capacity": capacity, **odds._asdict()}
     idle = (job.terms["bubble_time"] + job.terms["unequal_stages_time"]) / job.iteration_time
     figures = {"again": _again(setting, evaluated), "idle": idle, "time": job.iteration_time}
     chances = order.slower.tolist()

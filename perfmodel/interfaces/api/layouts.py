@@ -33,10 +33,11 @@ from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.layout_numbers import Layouts as Evaluated
 from perfmodel.model.prediction.layout_numbers import job_of_layouts
 from perfmodel.model.prediction.layout_order import Order, Timed, order_of, preferred
+from perfmodel.model.prediction.memory import host_chance
 from perfmodel.model.prediction.memory_odds import CERTAIN, stated_odds
 from perfmodel.model.prediction.open_options import left_open_by
 from perfmodel.model.setting.accelerator_caveats import of_hardware
-from perfmodel.model.setting.link_caveats import warn_of_network_limit
+from perfmodel.model.setting.link_caveats import GENERIC_NODE, warn_of_network_limit, without_machine
 from perfmodel.model.setting.low_precision import of_low_precision
 from perfmodel.model.setting.resolve import Setting, resolve
 from perfmodel.model.transformers.evaluate import case_of_setting, fabric_of_setting, network_of, with_layout
@@ -184,7 +185,9 @@ def searched(
     if node is None and accelerator is None:
         raise refusal("layout.no_machine")
     if node is None and known.accelerator(str(accelerator)).usual_node is None:
-        raise refusal("machine.unusual", "accelerator", accelerator=accelerator)
+        raise without_machine(
+            "machine.unusual", known.accelerator(str(accelerator)), known.node(GENERIC_NODE)
+        )
     stated = {name: value for name, value in options.items() if value is not None}
 
     def on(world: int) -> Setting:
@@ -217,6 +220,7 @@ def searched(
     order = order_of(timed.at(0), timed)
     need = every.job.need
     odds = stated_odds(result.memory_bytes, need.known(()), need.capacity).fits_probability
+    odds = odds * host_chance(need)
     taken = preferred(order, odds, result.layouts, confidence)
 
     def rows(some: slice) -> list[LayoutRow]:

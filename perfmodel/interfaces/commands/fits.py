@@ -66,7 +66,7 @@ def text(answer: "Fits", request: object) -> None:
     """Print the answer card, the memory of every stage as bars, and what would make the job fit."""
     from rich.text import Text
 
-    from perfmodel.decide.fits.listing import largest_words, shown_places, started_words
+    from perfmodel.decide.fits.listing import largest_words, shown_places, started_words, unstarted_words
     from perfmodel.interfaces.cli.render import LABEL, console, lines_to, show_card
     from perfmodel.model.step.memory import listed
 
@@ -97,6 +97,9 @@ def text(answer: "Fits", request: object) -> None:
         lines_to(out, f"{answer.software} starts {started} with", style="bold")
         for line in lines:
             out.print(Text(f"  {line}"), soft_wrap=True)
+    if lacking := unstarted_words(answer):
+        out.print()
+        lines_to(out, lacking)
     others = [name for name in starts if name != answer.software]
     if others:
         lines_to(out, f"--json also has the lines of {', '.join(others)}")
@@ -186,8 +189,8 @@ COMMAND = Command(
         "perfmodel fits --workload llama-3-8b --accelerator h100-sxm5-80gb --gpus 8",
         "perfmodel fits --workload llama-3-70b --node dgx-h100 --gpus 64 --tensor-parallel 8 "
         "--pipeline-parallel 4",
-        "perfmodel fits --workload llama-2-70b --accelerator rtx-4090 --gpus 2 --framework axolotl --lora 16 "
-        "--frozen-weights nf4 --sharding zero3 --recompute full --sequence-length 1024",
+        "perfmodel fits --workload llama-3-70b --accelerator rtx-4090 --gpus 2 --framework axolotl --lora 16 "
+        "--frozen-weights nf4 --sharding zero3 --recompute full --sequence-length 1024 --host-memory 128GB",
         "perfmodel fits --workload resnet152 --accelerator k80 --local-batch-size 64",
     ),
     bodies={

@@ -80,6 +80,7 @@ class LayoutsRequest(Described):
     global_batch_size: Annotated[Samples, OptionInfo("Batch of the whole job (strong scaling)")]
     node: str | None = same_as(Scenario)
     accelerator: str | None = same_as(Scenario)
+    host_memory: float | None = same_as(Scenario)
     inter_link: str | None = same_as(Scenario)
     transport: Transport = same_as(Scenario)
     nics: int | None = same_as(Scenario)

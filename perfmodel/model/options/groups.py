@@ -4,6 +4,7 @@ from typing import Annotated
 
 from perfmodel.core.choices import (
     LARGEST_DATA_SET,
+    LARGEST_HOST,
     LARGEST_IMBALANCE,
     LARGEST_RATE,
     LARGEST_SAMPLE,
@@ -41,6 +42,7 @@ MOST_MODULES = 16
 _Most = Annotated[int, Within(ge=1, le=LARGEST_DATA_SET, strict=True)]
 _Modules = Annotated[int, Within(ge=0, le=MOST_MODULES, strict=True)]
 _Bytes = Annotated[float, Within(gt=0, le=LARGEST_SAMPLE)]
+_HostMemory = Annotated[float, Within(gt=0, le=LARGEST_HOST)]
 _Rate = Annotated[float, Within(gt=0, le=LARGEST_RATE)]
 _Imbalance = Annotated[float, Within(ge=1, le=LARGEST_IMBALANCE)]
 _Capacity = Annotated[float, Within(gt=0, le=LARGEST_IMBALANCE)]
@@ -112,6 +114,8 @@ class Machines(Described, heading="The machines"):
     world_size : [1] Accelerators in the job.
     node : Machine, e.g. dgx-1v.  [default: the accelerator's usual]
     accelerators_per_node : [1] Accelerators of a node that the job uses.  [default: all]
+    host_memory : [B] Memory of each machine's host, e.g. 128GB: what lies there must fit, and samples are
+        cached there.  [default: the machine's, where it is known]
     intra_link : Link between the accelerators of a node.  [default: the node's]
     inter_link : Link between nodes, e.g. ethernet-25g-tcp.  [default: the node's]
     transport : What carries bytes between nodes: plug-in, the link's own way, with its plug-in where it needs
@@ -133,6 +137,9 @@ class Machines(Described, heading="The machines"):
     accelerators_per_node: Annotated[Count | None, OptionInfo(label="GPUs of a machine that take part")] = (
         None
     )
+    host_memory: Annotated[
+        _HostMemory | None, OptionInfo(label="Host memory of a machine", unit="B", axis="place")
+    ] = None
     intra_link: Annotated[
         str | None, OptionInfo(label="Link inside a machine", offers="links in a node", axis="place")
     ] = None

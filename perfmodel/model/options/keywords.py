@@ -49,6 +49,7 @@ class Options(TypedDict, total=False):
     accelerator: str | None
     node: str | None
     accelerators_per_node: int | None
+    host_memory: float | None
     intra_link: str | None
     inter_link: str | None
     transport: Transport

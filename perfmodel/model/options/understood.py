@@ -41,6 +41,7 @@ class Understood(TypedDict):
     world_size: int
     node: str
     accelerators_per_node: int
+    host_memory: float | None
     intra_link: str
     inter_link: str | None
     transport: Transport

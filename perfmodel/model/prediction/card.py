@@ -37,7 +37,7 @@ def card_of(prediction: Prediction, confidence: float = PLANNING_CONFIDENCE) -> 
     --------
     >>> from perfmodel import predict
     >>> card_of(predict(gpus=1)).machines
-    '1 x V100 SXM2 16 GB: 1 node, 1 of its 8 accelerators'
+    '1 x V100 SXM2 16 GB: 1 node for up to 8 accelerators'
     """
     return Card.model_construct(
         advice=advice(prediction, confidence),
@@ -197,6 +197,8 @@ def _smaller(prediction: Prediction) -> str:
     sure, most = prediction.memory.largest_sure_batch_size, prediction.memory.largest_local_batch_size
     of = "samples for each GPU" if prediction.layout is None else "samples in a micro-batch"
     others = "what perfmodel fits names for this job"
+    if prediction.memory.lacks_host and not most:
+        return f"take machines with more host memory, or {others}"
     if sure:
         return f"take fewer {of}, at most {sure:,} to be sure, or {others}"
     if most:

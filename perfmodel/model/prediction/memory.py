@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from perfmodel.core import ops
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.prediction.intervals.absurd import checked
-from perfmodel.model.prediction.memory_odds import odds_of, sure_need
+from perfmodel.model.prediction.memory_odds import odds_of, stated_odds, sure_need
 from perfmodel.model.prediction.open_options import not_stated
 from perfmodel.model.prediction.result import DeviceMemory, Memory
 from perfmodel.model.setting.resolve import Setting
@@ -34,7 +35,7 @@ def need_of(setting: Setting, constants: Calibration, job: Job | None = None) ->
         return memory_of(setting, constants)
     from perfmodel.model.transformers.evaluate import case_of_setting
     from perfmodel.model.transformers.job import job_of
-    from perfmodel.model.transformers.memory import host_bytes_of, known_of
+    from perfmodel.model.transformers.memory import host_bytes_of, host_known_of, known_of
     from perfmodel.model.transformers.memory import memory_of as memory_of_job
 
     job = job_of(case_of_setting(setting)) if job is None else job
@@ -49,6 +50,7 @@ def need_of(setting: Setting, constants: Calibration, job: Job | None = None) ->
         partial(known_of, job),
         host_bytes_of(job) * setting.accelerators_per_node,
         setting.node.host_memory_bytes.value if setting.node.host_memory_bytes else None,
+        host_known_of(job) * setting.accelerators_per_node,
     )
 
 
@@ -61,33 +63,61 @@ def memory_needed(setting: Setting, constants: Calibration, need: Need | None = 
     need : result of ``need_of``, if already computed
     """
     need = need_of(setting, constants) if need is None else need
-    of_rows, needed, capacity, largest, largest_within, known_of, host_bytes, host_capacity = need
-    rows, unknown = {name: float(size) for name, size in of_rows.items()}, not_stated(setting)
-    known = float(known_of(unknown))
+    needed, capacity, there = need.bytes, need.capacity, need.host_capacity
+    largest, batch = need.largest_local_batch_size, setting.local_batch_size
+    rows, unknown = {name: float(size) for name, size in need.rows.items()}, not_stated(setting)
+    known = float(need.known(unknown))
     odds = odds_of(float(needed), known, capacity, unknown)
-    if need.lacks_host:
-        odds = odds._replace(fits_probability=0.0)
+    sure = partial(need.largest_within, sure_need(capacity, unknown))
+    sure_there = None if there is None else sure_need(there, ())
+    odds = odds._replace(fits_probability=float(odds.fits_probability * host_chance(need)))
     return Memory.model_construct(
         bytes=float(needed),
         capacity=capacity,
         fits=bool(need.fits),
         known_bytes=known,
-        host_bytes=float(host_bytes),
-        host_capacity=host_capacity if host_bytes else None,
+        host_bytes=float(need.host_bytes),
+        host_capacity=there if need.host_bytes else None,
         **odds._asdict(),
         not_stated=unknown,
-        largest_local_batch_size=partial(checked, _whole, largest) if callable(largest) else int(largest),
-        largest_sure_batch_size=partial(
-            checked, _whole, partial(largest_within, sure_need(capacity, unknown))
-        ),
+        largest_local_batch_size=partial(checked, _whole, largest, _within_host(need, batch, there))
+        if callable(largest)
+        else int(largest),
+        largest_sure_batch_size=partial(checked, _whole, sure, _within_host(need, batch, sure_there)),
         rows=rows,
         devices=_devices(setting, rows),
     )
 
 
-def _whole(number: Callable[[], Any]) -> int:
-    """Call a function and return its result as a whole number."""
-    return int(number())
+def host_chance(need: Need) -> Any:
+    """Return the probability that the hosts have the memory that a job needs there; 1 where it is not known.
+
+    The law is that of an accelerator's memory where all options are stated: no peaks of hosts were measured.
+    """
+    if need.host_capacity is None or (isinstance(need.host_bytes, float) and not need.host_bytes):
+        return 1.0
+    return stated_odds(need.host_bytes, need.host_known, need.host_capacity).fits_probability
+
+
+def _within_host(need: Need, batch: float, capacity: float | None) -> float:
+    """Return the largest batch whose states and activations find room in the hosts' memory.
+
+    Parameters
+    ----------
+    need : of a job with a batch
+    batch : that batch
+    capacity : of a host, as far as it is to be used [B]; None: not known
+    """
+    if capacity is None or not need.host_bytes:
+        return math.inf
+    if need.host_bytes <= need.host_known:
+        return math.inf if need.host_bytes <= capacity else 0.0
+    return float(batch * max(0.0, capacity - need.host_known) / (need.host_bytes - need.host_known))
+
+
+def _whole(number: Callable[[], Any], most: float) -> int:
+    """Call a function and return its result as a whole number, at most as many."""
+    return int(min(number(), most))
 
 
 def unfit(setting: Setting, constants: Calibration) -> str | None:

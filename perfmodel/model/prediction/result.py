@@ -92,9 +92,9 @@ class Memory(_Result):
         """The memory that a job needs on each host, and what is there, as text; empty where it needs none."""
         if not self.host_bytes:
             return ""
-        there = "" if self.host_capacity is None else f" of {self.host_capacity / 2**30:,.0f}"
-        unknown = " (how much it has is not known)" if self.host_capacity is None else ""
-        return f"{self.host_bytes / 2**30:,.1f}{there} GiB of each machine's host memory{unknown}"
+        there = "" if self.host_capacity is None else f" of {show(self.host_capacity, 'B')}"
+        unknown = " (how much it has is not known: state --host-memory)" if self.host_capacity is None else ""
+        return f"{self.host_bytes / 2**30:,.1f} GiB{there} of each machine's host memory{unknown}"
 
     @property
     def probability(self) -> float:

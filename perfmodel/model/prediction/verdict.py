@@ -157,7 +157,7 @@ def placement(setting: Setting) -> str:
         held = setting.node.accelerators
         if n == held:
             return f"1 node of {counted(held, 'accelerator')}"
-        return f"1 node, {n} of its {held} accelerators"
+        return f"1 node for up to {held} accelerators"
     full, rest = divmod(n, setting.accelerators_per_node)
     held = setting.accelerators_per_node
     if rest:

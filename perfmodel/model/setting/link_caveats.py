@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel.core import ops
-from perfmodel.core.errors import refusal
+from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.problem import Note, default
 from perfmodel.core.tracing.tracing import remembered
 from perfmodel.core.units import show
@@ -13,7 +13,7 @@ from perfmodel.equations.link_rates import node_bandwidth, useful_connections
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.link import Link
-from perfmodel.hardware.machine_words import link_words, node_words
+from perfmodel.hardware.machine_words import accelerator_words, link_words, node_words
 from perfmodel.hardware.node import Node
 from perfmodel.model.options.scenario import Scenario
 
@@ -41,11 +41,23 @@ def require_network(node: Node, between: str | None, accelerator: Accelerator | 
     InputError : no machine is named and the accelerator has no usual one, or its network is unknown
     """
     if accelerator is not None and accelerator.usual_node is None:
-        raise refusal(
-            "machine.no_usual", "accelerator", accelerator=accelerator.id, generic_node=GENERIC_NODE
-        )
+        raise without_machine("machine.no_usual", accelerator, node)
     if between is None and node.inter_link is None:
         raise refusal("machine.no_network", node=node.id, accelerators=node.accelerators)
+
+
+def without_machine(code: str, accelerator: Accelerator, node: Node) -> InputError:
+    """Return the refusal of an accelerator whose usual machine nobody knows.
+
+    Parameters
+    ----------
+    code : of the problem
+    node : a machine that takes any accelerator
+    """
+    called, machine = accelerator_words(accelerator), node_words(node)
+    return refusal(
+        code, "accelerator", accelerator=accelerator.id, called=called, node=node.id, machine=machine
+    )
 
 
 def note_adapters(

@@ -13,7 +13,7 @@ from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.formats import FORMATS, Format, OptimizerStates, states_of
 from perfmodel.hardware.link import Link
 from perfmodel.hardware.machine_words import accelerator_words
-from perfmodel.hardware.node import Node
+from perfmodel.hardware.node import Node, with_host_memory
 from perfmodel.hardware.placement import adapters_used, domains, is_slice, nodes_filled
 from perfmodel.hardware.releases import release
 from perfmodel.hardware.software import Release, learned_year, parts
@@ -173,8 +173,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     ------
     InputError : an unknown name, a batch that does not divide, a precision the accelerator lacks
     """
-    taken = _Defaults()
-    warnings: list[str] = []
+    taken, warnings = _Defaults(), list[str]()
     _note_scenario_defaults(scenario, taken)
     scenario, meant = by_id(scenario, catalogue)
     for one in meant:
@@ -184,6 +183,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     workload = with_documents(with_scenario_data(named, scenario, warnings), scenario, warnings.append)
     warnings += workload.notes
     accelerator, node = _hardware(scenario, catalogue, taken, warnings)
+    node = with_host_memory(node, scenario.host_memory)
     nodes, per_node = nodes_filled(scenario.world_size, scenario.accelerators_per_node, node, warnings)
     usual_link = node.intra_link or accelerator.peer_link or accelerator.host_link
     intra = catalogue.link(scenario.intra_link or usual_link)

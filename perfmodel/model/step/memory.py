@@ -155,6 +155,8 @@ class Need(NamedTuple):
     """Of the memory of each machine's host, which ``--offload`` uses [B]."""
     host_capacity: float | None = None
     """Of the host of a machine [B]; None: not known."""
+    host_known: Any = 0.0
+    """Of ``host_bytes`` states, which options imply [B]."""
 
     @property
     def lacks_host(self) -> Any:

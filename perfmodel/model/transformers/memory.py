@@ -131,6 +131,11 @@ def host_bytes_of(job: Job) -> Any:
     return first
 
 
+def host_known_of(job: Job) -> Any:
+    """Return the bytes of states in the host's memory, of the rank with most of them there [B]."""
+    return host_bytes_of(job._replace(stack=job.stack._replace(host_activations=False)))
+
+
 def _host_bytes(stage: Stage) -> Any:
     """Return the bytes of the host's memory that a rank of a stage has [B]."""
     job, where = stage.job, ops.where

@@ -133,7 +133,7 @@ def _of_network(setting: Setting) -> Lines:
         if getattr(setting.scenario, name) is not None
     ]
     if OFFLOADED[setting.scenario.offload].activations:
-        stated.append("activations in the host's memory")
+        stated.append("activations in the host's memory (torch.autograd.graph.save_on_cpu)")
     is_usual = setting.precision in (*_BITS_16, "fp32", "tf32")
     return stated if is_usual else [*stated, f"products in {setting.precision}"]
 

@@ -39,7 +39,7 @@ SPARE_KERNEL = ("roce", "rdma", "infiniband")
 _NO_PLAN = {
     *("workload", "sequence_length", "accelerator", "framework", "precision", *_LINKS, *_NETWORK),
     *("world_size", "nodes", "local_batch_size", "global_batch_size", "micro_batch_size", "scaling"),
-    *("anchor", "profile"),
+    *("anchor", "profile", "host_memory"),
 }
 """Options outside the training plan, or implied by others."""
 _BY_SIZE = ("servers", "k", "backups", "accumulation_steps", "torus_dimensions", "accelerators_per_node")
