@@ -174,7 +174,8 @@ def test_25_or_100_gigabit_gets_a_decision_named_bars_and_intervals():
     }
     assert sum(line["y0"] == line["y1"] for line in figure["layout"]["shapes"]) == 3  # intervals, below bars
     assert test.code[0].value.startswith(
-        "The network hardly matters here, take whichever costs you least: C ("
+        "With 4 network adapters a machine (assumed), the network hardly matters here, "
+        "take whichever costs you least: C ("
     )
 
 

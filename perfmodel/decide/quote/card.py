@@ -162,11 +162,10 @@ def chance_figures(claims: Sequence[Checked]) -> dict[str, tuple[str, str]]:
 
 def _chance_figure(claim: Checked) -> tuple[str, str]:
     expected = expected_words(claim)
-    if claim.verdict == "impossible" or expected is None:
-        more = limit_words(claim)
-    else:
-        more = f"expected {expected}"
-    known = claim.verdict != "impossible" and not claim.only_with and probability_words(claim)
+    if claim.verdict == "impossible":
+        return claim.verdict, limit_words(claim)
+    more = limit_words(claim) if expected is None else f"expected {expected}"
+    known = not claim.only_with and probability_words(claim)
     return (known, f"likely; {more}") if known else (_chance(claim), more)
 
 
