@@ -215,8 +215,8 @@ def page(request: PageRequest) -> None:
         chosen = values(request.picked, (CONFIDENCE.name,), "compare")
         result, answers = compared(base | money, which, chosen.get("confidence", USUAL_CONFIDENCE))
     with request.top:
-        first = answers[result.names[0]].scenario
-        st.subheader(plain(f"Which is best for {network_name(first['workload'])}?"), anchor=False)
+        trained = network_name(answers[result.names[0]].scenario["workload"])
+        st.subheader(plain(f"Which is best for {trained}?"), anchor=False)
         advice = result.card.advice
         if not any(each.memory.fits for each in answers.values()) and (remedy := layout_options.remedy(base)):
             advice = f"{advice} What to do for {result.names[0]}: {remedy}."
@@ -287,21 +287,19 @@ def explain(result: Comparison) -> None:
 
 def draw_assumed(result: Comparison) -> None:
     """Draw the fold with what was assumed."""
-    of_assumed = [note for note in result.notes if note.startswith(ASSUMED)]
+    of_assumed = [note.removeprefix(ASSUMED) for note in result.notes if note.startswith(ASSUMED)]
     first, *others = (case.defaults for case in result.cases)
-    common = [each for each in first if all(each in other for other in others)]
-    assumed.draw(common, [note.removeprefix(ASSUMED) for note in of_assumed])
+    assumed.draw([each for each in first if all(each in other for other in others)], of_assumed)
 
 
-def offer_adapters(base: dict[str, Any], variants: list[Variant], answers: Mapping[str, Prediction]) -> None:
+def offer_adapters(base: dict[str, Any], which: list[Variant], answers: dict[str, Prediction]) -> None:
     """Draw a button that compares with another number of network adapters than the one assumed for all."""
-    counts = {other_count(each, session_hardware.catalogue()) for each in answers.values()}
-    count = counts.pop()
-    if count is None or counts:
+    count, *others = {other_count(each, session_hardware.catalogue()) for each in answers.values()}
+    if count is None or others:
         return
     if st.button(f"With {count} {plural('network adapter', count)} a machine", key="other-adapters"):
         stated = base | {"nics": count}
-        to_compare.open_compare([(each.title, cases.full(stated, each.changed)) for each in variants])
+        to_compare.open_compare([(each.title, cases.full(stated, each.changed)) for each in which])
 
 
 def offer_network(notes: Sequence[str]) -> None:
@@ -375,7 +373,6 @@ def _also(letter: str) -> list[str]:
     return list(st.session_state.get(f"option-{key}") or text.split(","))
 
 
-NETWORK_OPTIONS = {name.replace("_", "-") for name in NETWORK}
 CASES = tuple(f"{letter}-" for letter in ("a", *LETTERS))
 READ = {spelling for option in options().values() for spelling in option.spellings}
 READ |= {name for name in st.query_params if name[:2] in CASES} | file_marks.parameters("compare")
@@ -385,7 +382,7 @@ if not ARRIVED and to_compare.kept():
 STATED = {*st.query_params, *st.session_state.get("chosen", ())}
 START = {"gpus": 32} | ({} if any(name[:2] in CASES for name in STATED) else EXAMPLE)
 DRAWN = columns({*STATED, *START})
-DIFFER = {name[2:] for name in {*STATED, *START} if name[:2] in CASES}
+DIFFER = {name[2:].replace("-", "_") for name in {*STATED, *START} if name[:2] in CASES}
 if ARRIVED and not any(name[:2] in CASES for name in st.query_params):  # the first case alone
     st.session_state.setdefault(f"fold-{heading('b')}", True)
 page(
@@ -393,7 +390,7 @@ page(
         "compare",
         start=START,
         money=True,
-        at_once=("nics",) if DIFFER & NETWORK_OPTIONS else (),
+        at_once=("nics",) if DIFFER & {*NETWORK} else (),
         columns=DRAWN,
         picture=[
             *(option for letter in LETTERS for option in cases.variant_options(letter).values()),
