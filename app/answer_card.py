@@ -88,13 +88,13 @@ def decision(advice: str) -> Shown:
 def with_reasons(first: str, rest: str) -> str:
     """Return an advice in Markdown: what to do is bold, each further sentence is a line of a list.
 
-    >>> print(with_reasons("Take B:", "it is faster. No other (at 1.5 x) is."))
+    >>> print(with_reasons("Take B:", "it is faster. No other (of 3) is."))
     **Take B:** it is faster.
-    - No other (at 1.5 x) is.
-    >>> print(with_reasons("Take B.", "2 nodes: 5 x. all-reduce: 4 x, e.g. here."))
+    - No other (of 3) is.
+    >>> print(with_reasons("Take B.", "2 nodes: fast. all-reduce: slow, e.g. here."))
     **Take B.**
-    - 2 nodes: 5 x.
-    - all-reduce: 4 x, e.g. here.
+    - 2 nodes: fast.
+    - all-reduce: slow, e.g. here.
     """
     reason, *others = _SENTENCE.split(rest)
     if others and first.endswith("."):

@@ -36,12 +36,12 @@ LONGEST_NAME = 60
 """Most characters of a name."""
 MOST_PARTS = 3
 """Most changed options that a generated name lists."""
-NETWORK = "25 or 100 Gbit/s?"
+NETWORK, FASTER_NETWORK = "25 or 100 Gbit/s?", "100 or 400 Gbit/s?"
 QUESTIONS: dict[str, tuple[dict[str, Any], ...]] = {
     NETWORK: tuple(
         {"inter-link": f"ethernet-{name}"} for name in ("25g-tcp", "100g-tcp", "100g-rdma", "25g-rdma")
     ),
-    "100 or 400 Gbit/s?": tuple({"inter-link": f"ethernet-{rate}-rdma"} for rate in ("100g", "400g")),
+    FASTER_NETWORK: tuple({"inter-link": f"ethernet-{rate}-rdma"} for rate in ("100g", "400g")),
 }
 """Question -> changes of the scenario in each case that answers it; both rates come with TCP and with RDMA,
 as TCP may not fill them."""

@@ -13,12 +13,11 @@ from app import answer_card, axes, charts
 from app.figure import Figure
 from perfmodel.core.units import dollars, per_cent, show, three_digits
 from perfmodel.decide.comparison import Comparison
+from perfmodel.decide.comparison.comparison_words import speed_axis, title
 from perfmodel.model.prediction import Prediction
 
 WIDEST_LABEL = 44
 """Characters in a line of a row's label: a phone is 390 pixels wide."""
-SHORTEST, LOGARITHMIC = 0.05, 10
-"""Least length of the axis of speeds, and ratio of its ends from which it is logarithmic."""
 BELOW = 58
 """Space below the chart of speeds, for its axis [px]."""
 FIGURES = 0.76
@@ -27,8 +26,9 @@ FIGURES = 0.76
 
 def label(name: str) -> str:
     """Return the label of a row from the name of its case, in lines of at most ``WIDEST_LABEL``."""
-    letter, _, title = name.partition(" ")
-    words = f"{letter}: {title.removeprefix('(').removesuffix(')')}" if title else letter
+    letter = name.partition(" ")[0]
+    called = title(letter, name)
+    words = f"{letter}: {called}" if called else letter
     return "<br>".join(map(escape, textwrap.wrap(words, WIDEST_LABEL)))
 
 
@@ -131,10 +131,9 @@ def speeds(result: Comparison, marked: str) -> Figure:
             line={"color": charts.GREY, "width": 2, "dash": "dot"},
         )
     charts.named_rows(figure, [label(name) for name in result.names], label(marked))
-    is_logarithmic = min(ends) > 0 and max(ends) > LOGARITHMIC * min(ends)
-    low, high = (math.log10(end) if is_logarithmic else end for end in (min(ends), max(ends)))
-    ticks = axes.round_ticks(min(ends), max(ends), "1", is_logarithmic)
-    room = 0.08 * max(high - low, SHORTEST)
+    axis = speed_axis(result)
+    low, high = (math.log10(end) if axis.is_logarithmic else end for end in (axis.low, axis.high))
+    ticks = axes.round_ticks(min(ends), max(ends), "1", axis.is_logarithmic)
     base, of_marked = (name.partition(" ")[0] for name in (result.names[0], marked))
     why = "to take" if marked == result.taken else "the fastest"
     says = f"times as fast as {base}; line: 80 % interval<br>dotted: as fast as {base}"
@@ -142,9 +141,9 @@ def speeds(result: Comparison, marked: str) -> Figure:
         title={"text": says + f"; blue: {of_marked}, {why}" * (marked != ""), "standoff": 8},
         automargin=False,
         domain=[0, FIGURES],
-        range=[low - room, high + room],
+        range=[low, high],
         tickvals=ticks,
         ticktext=[f"{tick:,g}" for tick in ticks],
-        **charts.scale(is_logarithmic),
+        **charts.scale(axis.is_logarithmic),
     )
     return figure

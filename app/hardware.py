@@ -105,18 +105,12 @@ def listed(catalogue: Catalogue, kind: Kind) -> list[dict[str, Any]]:
 
 RANKED: Mapping[Kind, Mapping[str, Callable[[Any], float]]] = {
     "accelerators": {
-        "peak rate": lambda spec: peak(spec.peak_flops),
+        "peak rate": lambda spec: float(spec.usual_peak),
         "memory bandwidth": lambda spec: float(spec.memory_bandwidth.value),
     },
     "links": {"bandwidth": lambda spec: float(spec.bandwidth.value)},
 }
 """Kind -> numbers by which a spec of it is ranked among all of its kind."""
-
-
-def peak(peaks: Mapping[Any, Quantity]) -> float:
-    """Return the dense peak of products of 16 bits, or of fp32 where there is none [FLOP/s]."""
-    known = next((peaks[name] for name in ("fp16", "bf16", "fp32") if name in peaks), None)
-    return max(each.value for each in peaks.values()) if known is None else float(known.value)
 
 
 def standing(catalogue: Catalogue, kind: Kind, spec: Any) -> str:
@@ -134,8 +128,8 @@ def standing(catalogue: Catalogue, kind: Kind, spec: Any) -> str:
     words = f"{' and '.join(ranks)} of {len(every)} {kind}"
     newer = [one for one in every if kind == "accelerators" and (one.year or 0) > (spec.year or math.inf)]
     if newer:
-        best = max(newer, key=lambda one: peak(one.peak_flops))
-        times = three_digits(peak(best.peak_flops) / peak(spec.peak_flops))
+        best = max(newer, key=lambda one: one.usual_peak)
+        times = three_digits(best.usual_peak / spec.usual_peak)
         words += (
             f"; {len(newer)} are newer than {spec.year}, with up to {times} x its peak rate "
             f"({called(best.id, catalogue)})"

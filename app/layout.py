@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import chain, groupby
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ from app import (
 )
 from app.backend import backend
 from app.mistakes import errors_shown as errors_shown
-from app.options import BASIC, MONEY, MORE, Option, as_command, as_python, options, scenario
+from app.options import BASIC, DECLARED, MONEY, MORE, Option, as_command, as_python, options, scenario
 from app.plain import plain
 from app.state import START, chosen, close_page, open_page, widget
 from perfmodel.core.sentences import sentence as sentence
@@ -105,11 +105,11 @@ def scenario_form(
     without: Sequence[str] = (),
     start: Mapping[str, Any] = START,
     money: bool = False,
+    at_once: Collection[str] = (),
     columns: Mapping[str, Sequence[Option]] = {},
     picture: Sequence[Option] = (),
     counts: Callable[[str], bool] = all_count,
     fitted: Callable[[Option], Option] = as_it_is,
-    unfolded: Sequence[str] = (),
 ) -> PageRequest:
     """Draw the form of a scenario's options in the sidebar; return the user's choices.
 
@@ -120,12 +120,12 @@ def scenario_form(
     without : options of a scenario that the page does not use, or has in ``body``
     start : options that the page opens with
     money : whether to include prices, power and failures
+    at_once : options that are drawn with the basic ones
     columns, picture, counts, fitted : as of ``options_form``
-    unfolded : options that this page shows at once, others in a folded section
     """
-    at_once = [name for name in options() if name in (*BASIC, *unfolded)]
-    more = [name for name in MORE if name not in unfolded]
-    groups = {"": at_once, MORE_OPTIONS: more, **({"Prices, power, failures": MONEY} if money else {})}
+    first = [name for name in DECLARED if name in BASIC or name in at_once]
+    more = [name for name in MORE if name not in at_once]
+    groups = {"": first, MORE_OPTIONS: more, **({"Prices, power, failures": MONEY} if money else {})}
     known = {
         heading: [options()[name] for name in names if name not in without]
         for heading, names in groups.items()

@@ -376,6 +376,7 @@ def arguments(words: Mapping[str, Any]) -> str:
 
 _DECLARED = tuple(one for one in declared(Scenario).values() if not one.info.file)
 """Options of a scenario, except files, for which a page takes an upload."""
+DECLARED = tuple(one.name for one in _DECLARED)
 BASIC = tuple(one.name for one in _DECLARED if one.info.basic)
 MORE = tuple(one.name for one in _DECLARED if not one.info.basic)
 """Options in the folded section."""

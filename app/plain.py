@@ -17,8 +17,8 @@ _JOINED = re.compile(r"(?<=:)(?=//|[\w+-]+:|material/)|(?<=[wW]{3})(?=\.)|(?=@[\
 """Matches positions in addresses and emoji codes, which Streamlit recognises even if escaped."""
 _BREAK = "\u2060"
 """The word joiner, which has no width; with it inside, an address is not recognised."""
-_INTERVAL = re.compile(r"(?<=\d) (?=x as fast|to \d)|(?<=\d to) (?=\d)|(?<=80\u00a0%:) (?=[\d$])")
-"""Matches the spaces inside an interval."""
+_INTERVAL = re.compile(r"(?<=\d) (?=x\b|to \d)|(?<=\d to) (?=\d)|(?<=80\u00a0%:) (?=[\d$])")
+"""Matches the spaces inside an interval, and between a number and its ``x``."""
 _TO = re.compile(r"(?<=\d)-(?=[\d.,]*\d\u00a0)")
 """Matches the hyphen of a range with a unit."""
 

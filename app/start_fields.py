@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from app import file_marks, quote_words
+from app import cases, file_marks, quote_words
 from app.measured_speed import speed_field
 from app.menu import FIRST
 from app.names import price_kind
@@ -28,6 +28,10 @@ TOKENS, IMAGES = "tokens_per_second", "images_per_second"
 """Usual quantity of a quote, of transformers and of other networks."""
 AS_LISTED = "as the listing says"
 """Placeholder of machines that the listing in use names."""
+NETWORKS = "compare"
+"""Page of the question which network to take."""
+FAST = 12.5e9
+"""Bandwidth of a usual link from which on slower ones are not compared [B/s]."""
 LAYOUTS = "transformers"
 """Page of the only question here that has no answer without a batch."""
 SAMPLES_PER_GPU = 4
@@ -235,10 +239,30 @@ def query(picked: Mapping[str, Any], on: str, leads_to: str, catalogue: Catalogu
         result["global-batch-size"] = str(SAMPLES_PER_GPU * picked.get("of-gpus", 1))
     if on == QUOTE:
         result["quantity"] = quantity_of(picked.get("promised"), has_tokens)
+    if leads_to == NETWORKS:
+        networks = cases.QUESTIONS[network_question(picked, catalogue)]
+        return cases.address([("", {**result, **changed}) for changed in networks])
     return result | tuned
 
 
-def answers(on: str, has_tokens: bool, gpus: int) -> dict[str, str]:
+def network_question(picked: Mapping[str, Any], catalogue: Catalogue) -> str:
+    """Return the question which network to take for several machines of one's own; "" for any others.
+
+    Without a layout, which decides most of it, it is not asked of a transformer.
+    """
+    id = picked.get("machine")
+    if id not in catalogue.ids("nodes") and id is not None:
+        id = catalogue.accelerator(id).usual_node
+    if id is None or is_transformer(picked.get("train")):
+        return ""
+    node = catalogue.node(id)
+    if node.rented or picked.get("of-gpus", 1) <= node.accelerators:
+        return ""
+    is_fast = node.inter_link is not None and catalogue.link(node.inter_link).bandwidth.value > FAST
+    return cases.FASTER_NETWORK if is_fast else cases.NETWORK
+
+
+def answers(on: str, has_tokens: bool, gpus: int, asks_network: bool) -> dict[str, str]:
     """Return label of a button -> the page that it opens; the first is the usual one."""
     if on == RENT:
         return {"Find machines": "plan"}
@@ -249,4 +273,6 @@ def answers(on: str, has_tokens: bool, gpus: int) -> dict[str, str]:
     if on == RUN:
         return {"Say whether that is normal": "diagnose"}
     layouts = {"Find the fastest layout": LAYOUTS} if has_tokens and gpus > 1 else {}
-    return {**layouts, "Predict an iteration": "predict", "Will it fit?": "fits"}
+    networks = {"Which network?": NETWORKS} if asks_network else {}
+    usual = {"Predict an iteration": "predict", "Will it fit?": "fits"}
+    return {**layouts, **usual, **networks}

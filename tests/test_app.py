@@ -325,7 +325,7 @@ def test_an_accelerator_of_ones_own_is_offered_everywhere_in_this_session_alone(
     test.selectbox(key="option-accelerator").set_value("mine").run()
     assert "mine has no usual machine" in errors(test)  # of 32, whose network nobody names
     sound(test.selectbox(key="option-node").set_value("pcie-workstation-8gpu").run())
-    assert test.subheader[0].value == "How fast is ResNet-50 on 32 x mine?"
+    assert typed(test.subheader[0].value) == "How fast is ResNet-50 on 32 x mine?"
     assert "mine" in errors(opened(accelerator="mine"))
 
 

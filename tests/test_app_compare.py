@@ -14,7 +14,10 @@ from app.looks import labelled
 from app.options import SCENARIO
 from app.plain import plain
 from perfmodel.core.units import show, show_range
-from perfmodel.decide.comparison import case_of, compare
+from perfmodel.decide.comparison import case_of, compare, comparison_words
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.reports.compared import page_of_comparison
+from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
 from tests.test_app import button, cards, errors, opened, sound, typed, words
@@ -221,6 +224,43 @@ def test_what_a_network_may_cost_is_asked_of_the_page_that_says_it():
         }.items()
     )
     assert "ResNet-50" in test.subheader[0].value
+
+
+NETWORKS = {"inter-link": "ethernet-25g-tcp", "b-inter-link": "ethernet-100g-rdma"}
+
+
+def test_the_assumed_adapters_are_in_the_headline_and_one_click_changes_them():
+    test = opened("compare", gpus="32", node="dgx-1v", **NETWORKS)
+    assert "**With 4 network adapters a machine (assumed), the network hardly matters here" in words(test)
+    sound(button(test, "With 1 network adapter a machine").click().run())
+    assert test.query_params["nics"] == "1"
+    assert "**Take B (100 Gbit/s Ethernet with RDMA) for speed:** it is 1.32 x as fast" in words(test)
+    assert not [each for each in test.button if each.key == "other-adapters"]
+    sound(button(test, "What may a faster network cost?").click().run())
+    assert not test.error
+    assert test.query_params["have"] == "4 x dgx-1v@1 x ethernet-25g-tcp"
+    assert "1.32 x as fast" in words(test)
+
+
+def test_the_number_of_adapters_has_a_field_where_networks_are_compared():
+    label = "Network adapters per machine"
+    (field,) = (each for each in opened("compare", gpus="32", **NETWORKS).number_input if each.label == label)
+    assert field.value is None
+    other = opened("compare", gpus="32", **{"b-gpus": "16"})
+    assert not [each for each in other.number_input if each.label == label]
+
+
+def test_a_report_and_the_page_draw_speeds_on_one_axis():
+    jobs = [{"gpus": 32, "node": "dgx-1v", "inter_link": link} for link in NETWORKS.values()]
+    result = compare([case_of(name, job) for name, job in zip("AB", jobs, strict=True)])
+    axis = comparison_words.speed_axis(result)
+    assert 0.9 < axis.low < 1 < axis.high < 1.3
+    chart = page_of_comparison(result, None, Catalogue.built_in(), [Conditions()] * 2).charts[0]
+    assert [span.label for span in chart.spans] == ["A", "B"]
+    assert (chart.at(axis.low), chart.at(axis.high)) == pytest.approx((0, 100))
+    test = opened("compare", gpus="32", node="dgx-1v", **NETWORKS)
+    figure = json.loads(test.get("plotly_chart")[0].proto.spec)
+    assert figure["layout"]["xaxis"]["range"] == pytest.approx([axis.low, axis.high])
 
 
 def test_the_card_stands_on_the_page():

@@ -147,7 +147,8 @@ def test_25_or_100_gigabit_gets_a_decision_named_bars_and_intervals():
     said = words(test)
     rdma, tcp = "C (100 Gbit/s Ethernet with RDMA)", "A (25 Gbit/s Ethernet with TCP)"
     assert (
-        "**The network hardly matters here, take whichever costs you least:** "
+        "**With 4 network adapters a machine (assumed), the network hardly matters here, take whichever "
+        "costs you least:** "
         f"{rdma} is the fastest, 1.04 x as fast as {tcp} (80 %: 1 to "
     ) in said
     assert "), and may gain nothing; the page “Add machines” says what a faster one may cost." in said
@@ -173,7 +174,8 @@ def test_25_or_100_gigabit_gets_a_decision_named_bars_and_intervals():
     }
     assert sum(line["y0"] == line["y1"] for line in figure["layout"]["shapes"]) == 3  # intervals, below bars
     assert test.code[0].value.startswith(
-        "The network hardly matters here, take whichever costs you least: C ("
+        "With 4 network adapters a machine (assumed), the network hardly matters here, "
+        "take whichever costs you least: C ("
     )
 
 
@@ -188,7 +190,7 @@ def test_25_or_100_gigabit_gets_a_decision_named_bars_and_intervals():
         ),
         (
             {"quantity": "time_to_train", "value": "1min", "epochs": "90"},
-            r"**Reject it: 60 s is impossible. Expect .* (80 %: .* to .*).**",
+            r"**Reject it: 60 s is impossible. Physics needs at least .*\. Expect .* (80 %: .* to .*).**",
         ),
         (
             {"quantity": "images_per_second", "value": "15000"},

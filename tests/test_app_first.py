@@ -30,6 +30,16 @@ LEADS = [
         | {"run-time": "18h"},
     ),
     (
+        {**MINE, "train": "resnet50"},
+        "Which network?",
+        {"inter-link": "ethernet-100g-rdma", "b-inter-link": "ethernet-400g-rdma", "node": "dgx-h100"},
+    ),
+    (
+        {**MINE, "machine": "dgx-1v", "of-gpus": "32", "train": "resnet50"},
+        "Which network?",
+        {"inter-link": "ethernet-25g-tcp", "c-inter-link": "ethernet-100g-rdma", "gpus": "32"},
+    ),
+    (
         {"on": "a_quote", "train": "llama-3-70b", "machine": "dgx-h100", "value": "400000"},
         "Check the quote",
         {"workload": "llama-3-70b", "quantity": "tokens_per_second", "value": "400000"},
@@ -78,6 +88,16 @@ def test_a_question_leads_to_the_page_that_answers_it(said, label, query):
     assert test.query_params.items() >= query.items()
     for name in ("tokens", "global-batch-size"):
         assert test.query_params.get(name) == query.get(name)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{"machine": "dgx-1v", "of-gpus": "8"}, {"machine": "aws-p3.16xlarge", "of-gpus": "32"}, {"machine": ""}],
+)
+def test_one_machine_and_rented_ones_are_not_asked_which_network(said):
+    given = {name: value for name, value in {**MINE, **said}.items() if value}
+    test = opened(FIRST[0], **given, train="resnet50")
+    assert not [each for each in test.button if each.label == "Which network?"]
 
 
 LACKING = [

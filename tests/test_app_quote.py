@@ -184,6 +184,18 @@ def test_a_file_leaves_nothing_of_the_example_in_the_address():
     assert "own-quote" in test.query_params
 
 
+def test_the_fold_of_a_claim_says_what_the_command_says():
+    query = {"workload": "llama-3-70b", "gpus": "64", "quantity": "tokens_per_second", "value": "400000"}
+    test = opened("quote", **query, node="dgx-h100")
+    (fold,) = [each.label for each in test.expander if each.label.startswith("1")]
+    assert fold.replace("\\", "").replace("\u00a0", " ") == "1. Impossible: 400,000 tokens/s"
+    said = words(test).replace("\\", "")
+    assert re.search(r"is impossible\. Physics allows at most [\d,]+ tokens/s\. A measured run like it", said)
+    assert re.search(r"\* model: [\d,]+ tokens/s \(80 %", said)
+    assert re.search(r"\* from runs: [\d,]+ tokens/s .* more certain than the model alone", said)
+    assert "none: physics does not allow it" in said
+
+
 def test_each_claim_has_a_figure_and_the_chart_stands_before_the_fields():
     test = opened("quote", quote="horovod-512-gpus")
     expected = r"likely; expected [\d.]+ % \(80 %: [\d.]+ to 100 %\)"

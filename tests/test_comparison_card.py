@@ -11,8 +11,9 @@ import pytest
 from perfmodel import compare
 from perfmodel.core.units import show
 from perfmodel.decide.comparison import case_of
-from perfmodel.decide.comparison.comparison_verdict import ENDS
+from perfmodel.decide.comparison.comparison_verdict import ENDS, OWN_EVIDENCE
 from perfmodel.decide.comparison.gains import gains
+from perfmodel.decide.comparison.network_advice import PAYS
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.prediction import predict
 
@@ -48,7 +49,8 @@ DECISIONS = {
     ),
     "a network that may gain nothing": (
         (SLOW_TCP, {**SLOW_TCP, "inter_link": "ethernet-100g-rdma"}),
-        "The network hardly matters here, take whichever costs you less: B is 1.04 x as fast as A (80 %: ",
+        "With 4 network adapters a machine (assumed), the network hardly matters here, "
+        "take whichever costs you less: B is 1.04 x as fast as A (80 %: ",
         "), and may gain nothing; perfmodel plan --have says what ",
     ),
     "a network that gains": (
@@ -169,6 +171,50 @@ def test_where_intervals_begin_is_said_once():
     assert note.endswith("; speeds do not cross 1 x, as a better network is never slower")
     alone = compare({"gpus": 1}, {"gpus": 1, "precision": "fp32"})
     assert not any(line.startswith(ENDS) for line in alone.notes)
+
+
+def test_intervals_of_times_in_another_order_than_the_times_are_explained():
+    """Twice the network, and its time ends earlier though it is no faster: each rests on its own runs."""
+
+    def spreads(answer):
+        return [predict(**one).interval for one in answer]
+
+    jobs = [{**each, "nics": 1} for each in (SLOW_TCP, FAST_TCP)]
+    slow, fast = spreads(jobs)
+    assert slow.low_80 < fast.low_80 < fast.high_80 < slow.high_80
+    (note,) = [line for line in compare(*jobs).notes if line.startswith(ENDS)]
+    assert f"; {OWN_EVIDENCE}; " in note
+    ordered = compare({"gpus": 32}, {"gpus": 32, "overlap": "none"})
+    assert OWN_EVIDENCE not in "".join(ordered.notes)
+
+
+def test_what_a_network_may_cost_is_said_where_it_gains_much_too():
+    jobs = [{**SLOW_TCP, "nics": 1, "inter_link": f"ethernet-{name}"} for name in ("25g-tcp", "100g-rdma")]
+    answer = compare(*jobs)
+    assert answer.card.advice.startswith("Take B for speed: it is 1.32 x as fast as A")
+    (line,) = [line for line in answer.notes if line.startswith(PAYS)]
+    assert '--have "4 x dgx-1v@1 x ethernet-25g-tcp" --buy ethernet-100g-rdma' in line
+
+
+def test_a_case_of_the_same_expected_values_has_no_column_of_zeros(invoke, tmp_path):
+    asked = ("compare", "--gpus", "32", "--nics", "1", "--inter-link")
+    two, three = "ethernet-25g-tcp,ethernet-100g-tcp", "ethernet-25g-tcp,ethernet-100g-tcp,ethernet-100g-rdma"
+    for links in (two, three):
+        printed = invoke(*asked, links).stdout
+        assert "B - A" not in printed
+        assert "B: the same expected values as A; its speed is 1 x that of A (80 %: 1 to 1.19 x)" in " ".join(
+            printed.split()
+        )
+        invoke(*asked, links, "--report", str(tmp_path / "page.md"))
+        for text in ((tmp_path / "page.md").read_text("utf-8"), invoke(*asked, links, "--markdown").stdout):
+            assert "100 Gbit/s Ethernet with TCP (same expected values) |" in text
+            assert "TCP, change" not in text
+
+
+def test_a_name_that_begins_with_its_letter_is_printed_without_it(invoke):
+    words = ("compare", "--gpus", "8", "--set", "gpus=16", "--name", "A (8 GPUs)", "--name", "B (twice)")
+    printed = invoke(*words).stdout
+    assert "\nA  8 GPUs\nB  twice\n" in printed
 
 
 def test_of_several_the_best_is_taken_and_what_gains_nothing_is_explained():
@@ -372,17 +418,18 @@ def test_defaults_that_matter_are_printed(invoke):
 def test_the_adapters_that_were_assumed_are_named_where_they_decide():
     job = {"gpus": 32, "accelerators_per_node": 1, "inter_link": "ethernet-25g-tcp"}
     card = compare(job, {**job, "inter_link": "ethernet-100g-rdma"}).card
-    assert card.advice.startswith("Take B for speed: it is 1.46 x")
-    assert "1 network adapter a machine; with all 4 (--nics 4) B would be 1.05 x as fast as A" in card.advice
+    assert card.advice.startswith(
+        "With 1 network adapter a machine (assumed), take B for speed: it is 1.46 x"
+    )
+    second = card.advice.split(". ")[1]
+    assert second.startswith("With all 4 (--nics 4) B would be 1.05 x as fast as A")
     assert "1 network adapter a machine (of 4, for 1 of 8 GPUs)" in card.rests_on
     stated = {**job, "nics": 1}
     other = compare(stated, {**stated, "inter_link": "ethernet-100g-rdma"}).card
     assert "adapter" not in other.advice + other.rests_on
     whole = {"gpus": 32, "inter_link": "ethernet-25g-tcp"}
     card = compare(whole, {**whole, "inter_link": "ethernet-100g-rdma"}).card
-    assert (
-        "with 4 network adapters a machine; with one (--nics 1) B would be 1.32 x as fast as A" in card.advice
-    )
+    assert "With one (--nics 1) B would be 1.32 x as fast as A" in card.advice
 
 
 def test_what_would_gain_over_a_network_that_is_not_taken_names_that_network():

@@ -686,6 +686,15 @@ def test_money_is_written_as_in_other_plans_never_as_a_power_of_ten():
     )
 
 
+def test_the_adapters_of_machines_may_be_stated():
+    (group,) = read_fleet("4 x dgx-1v@1 x ethernet-25g-tcp", BUILT_IN)
+    assert (group.link, group.nics) == ("ethernet-25g-tcp", 1)
+    assert read_addition("4 x dgx-1v@2xethernet-25g-tcp", BUILT_IN).words == "4 x dgx-1v@2 x ethernet-25g-tcp"
+    assert joined((group,), BUILT_IN, read_addition("ethernet-100g-rdma", BUILT_IN)).nics == 1
+    with pytest.raises(InputError, match="0 x ethernet-25g-tcp"):
+        read_fleet("4 x dgx-1v@0 x ethernet-25g-tcp", BUILT_IN)
+
+
 def test_a_name_that_fits_several_machines_says_which_was_taken():
     taken = perfmodel.fleets("8 x dgx-a100", ["4 x dgx-a100"], **JOB).notes[0]
     assert taken == "dgx-a100 is taken as dgx-a100-80gb, the most common; also dgx-a100-40gb"

@@ -132,7 +132,7 @@ def test_prices_that_nobody_knows_are_asked_for():
     )
     year, slow = {**OWN, "pricing": "reserved-1y"}, {**OWN, "precision": "fp32"}
     other = compare(both[0], year, slow).card.advice
-    assert other.startswith("A and B are the fastest, one job at two prices: take whichever costs you less. ")
+    assert other.startswith("The fastest are A and B, one job at two prices: take whichever costs you less. ")
     both[0]["price"] = 12
     said = compare(*both, conditions=run).card.advice
     (even,) = re.findall(r"^Ask for the price of B: below \$([\d.]+) an hour of a machine", said)

@@ -37,11 +37,13 @@ from app.looks import begun, for_planners, show_warnings
 from app.options import MONEY, SCENARIO, Option, arguments, options, scenario, values
 from app.plain import markdown, plain
 from perfmodel.core.errors import InputError
-from perfmodel.core.units import per_cent, show, show_range
+from perfmodel.core.units import per_cent, plural, show, show_range
 from perfmodel.decide.comparison import Comparison, comparison_words
 from perfmodel.decide.comparison.comparison_verdict import ENDS
-from perfmodel.decide.comparison.network_advice import PAYS
+from perfmodel.decide.comparison.comparison_words import ALIKE
+from perfmodel.decide.comparison.network_advice import PAYS, other_count
 from perfmodel.decide.comparison.option_words import NAMES
+from perfmodel.decide.comparison.reasons import NETWORK
 from perfmodel.decide.comparison.side_by_side import Row
 from perfmodel.interfaces.jobs import all_conditions
 from perfmodel.model.options.conditions import Conditions
@@ -49,7 +51,6 @@ from perfmodel.model.options.risk import USUAL_CONFIDENCE
 from perfmodel.model.options.scenario import field_of
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.answer_card import LABELS, Card
-from perfmodel.model.prediction.card import nics_assumed
 from perfmodel.model.prediction.names import network_name
 
 EXAMPLE = {"b-inter-link": "ethernet-25g-tcp", "c-inter-link": "ethernet-100g-rdma"}
@@ -139,8 +140,7 @@ def table(result: Comparison) -> tuple[str, list[str]]:
     columns: dict[tuple[str, ...], list[str]] = {}
     for index, letter in enumerate(letters):
         columns.setdefault(tuple(_cell(row, index) for row in result.rows), []).append(letter)
-    alike = " (same expected values)"
-    heads = [f"{', '.join(some)}{alike if len(some) > 1 else ''}" for some in columns.values()]
+    heads = [f"{', '.join(some)}{ALIKE * (len(some) > 1)}" for some in columns.values()]
     rows, same = list[dict[str, str]](), list[str]()
     utilization = next((row.values for row in result.rows if row.quantity == "mfu"), None)
     for row, *cells in zip(result.rows, *columns, strict=True):
@@ -215,24 +215,20 @@ def page(request: PageRequest) -> None:
         chosen = values(request.picked, (CONFIDENCE.name,), "compare")
         result, answers = compared(base | money, which, chosen.get("confidence", USUAL_CONFIDENCE))
     with request.top:
-        first = answers[result.names[0]].scenario
-        st.subheader(plain(f"Which is best for {network_name(first['workload'])}?"), anchor=False)
+        trained = network_name(answers[result.names[0]].scenario["workload"])
+        st.subheader(plain(f"Which is best for {trained}?"), anchor=False)
         advice = result.card.advice
         if not any(each.memory.fits for each in answers.values()) and (remedy := layout_options.remedy(base)):
             advice = f"{advice} What to do for {result.names[0]}: {remedy}."
         shown_card = result.card.model_copy(update={"advice": advice})
         answer_card.show(lettered(shown_card, result.names), comparison_charts.figures(result, answers))
+        offer_adapters(base | money, which, answers)
         comparison_charts.draw(result, answers)
         for note in result.notes:
             if note.startswith(ENDS):
                 st.caption(plain(sentence(note)))
         sharing.here()
-        with st.container(horizontal=True):
-            offer_network(result.notes)
-            assumed_many = nics_assumed(answers[result.names[0]]) and first["nics"] > 1 and first["nodes"] > 1
-            if assumed_many and st.button("With 1 network adapter a machine"):
-                one = base | money | {"nics": 1}
-                to_compare.open_compare([(each.title, cases.full(one, each.changed)) for each in which])
+        offer_network(result.notes)
         show_warnings(case_warnings(answers, [cases.full(base, each.changed) for each in which]))
         details(result, answers)
         st.subheader("Change the cases", anchor=False)
@@ -291,10 +287,19 @@ def explain(result: Comparison) -> None:
 
 def draw_assumed(result: Comparison) -> None:
     """Draw the fold with what was assumed."""
-    of_assumed = [note for note in result.notes if note.startswith(ASSUMED)]
+    of_assumed = [note.removeprefix(ASSUMED) for note in result.notes if note.startswith(ASSUMED)]
     first, *others = (case.defaults for case in result.cases)
-    common = [each for each in first if all(each in other for other in others)]
-    assumed.draw(common, [note.removeprefix(ASSUMED) for note in of_assumed])
+    assumed.draw([each for each in first if all(each in other for other in others)], of_assumed)
+
+
+def offer_adapters(base: dict[str, Any], which: list[Variant], answers: dict[str, Prediction]) -> None:
+    """Draw a button that compares with another number of network adapters than the one assumed for all."""
+    count, *others = {other_count(each, session_hardware.catalogue()) for each in answers.values()}
+    if count is None or others:
+        return
+    if st.button(f"With {count} {plural('network adapter', count)} a machine", key="other-adapters"):
+        stated = base | {"nics": count}
+        to_compare.open_compare([(each.title, cases.full(stated, each.changed)) for each in which])
 
 
 def offer_network(notes: Sequence[str]) -> None:
@@ -377,6 +382,7 @@ if not ARRIVED and to_compare.kept():
 STATED = {*st.query_params, *st.session_state.get("chosen", ())}
 START = {"gpus": 32} | ({} if any(name[:2] in CASES for name in STATED) else EXAMPLE)
 DRAWN = columns({*STATED, *START})
+DIFFER = {name[2:].replace("-", "_") for name in {*STATED, *START} if name[:2] in CASES}
 if ARRIVED and not any(name[:2] in CASES for name in st.query_params):  # the first case alone
     st.session_state.setdefault(f"fold-{heading('b')}", True)
 page(
@@ -384,6 +390,7 @@ page(
         "compare",
         start=START,
         money=True,
+        at_once=("nics",) if DIFFER & {*NETWORK} else (),
         columns=DRAWN,
         picture=[
             *(option for letter in LETTERS for option in cases.variant_options(letter).values()),

@@ -187,7 +187,7 @@ def starts(answer: Fits) -> None:
 
 def page() -> None:
     """Draw the page."""
-    request = scenario_form("fits", body=(CONFIDENCE,), start=START, unfolded=("host-memory",))
+    request = scenario_form("fits", body=(CONFIDENCE,), start=START, at_once=("host-memory",))
     with errors_shown():
         answer, asked, python = answer_of("fits", request.picked, NAMES)
     with request.top:

@@ -46,7 +46,7 @@ def picture(kind: Kind, shown: str, name: str) -> None:
     points: list[tuple[float, float, Any]]
     if kind == "accelerators":
         result = [catalogue.accelerator(id) for id in catalogue.ids("accelerators")]
-        points = [(spec.memory_bandwidth.value, hardware.peak(spec.peak_flops), spec) for spec in result]
+        points = [(spec.memory_bandwidth.value, spec.usual_peak, spec) for spec in result]
         titles = ("memory bandwidth [B/s]", "peak in 16 bits, else fp32 [FLOP/s]")
     elif kind == "links":
         points = [

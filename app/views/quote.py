@@ -1,6 +1,6 @@
 """Page Check a quote: a vendor's claims compared with physical limits, the model and measured runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -35,14 +35,9 @@ from perfmodel.decide.quote import Checked, Quote, example_names, read_quote
 from perfmodel.decide.quote.answer import QuoteAnswer
 from perfmodel.decide.quote.card import card_of_quote, chance_figures, chances
 from perfmodel.decide.quote.claim_words import CONVENTION_WORDS
-from perfmodel.decide.quote.listing import claimed, measured_words, worst_first
-from perfmodel.decide.quote.sentence import (
-    judgement_words,
-    open_clause,
-    probability_words,
-    reached_words,
-    shown_verdict,
-)
+from perfmodel.decide.quote.listing import claimed, lines_of, verdict_words, worst_first
+from perfmodel.decide.quote.sentence import judgement_words, shown_verdict
+from perfmodel.hardware.provenance import Source
 from perfmodel.model.prediction.answer_card import Card
 
 FILLED = "fill in"
@@ -57,6 +52,8 @@ LEFT_OPEN = "quote-left-open"
 # Session key: the uploaded quote for which the fields were left open.
 NOT_LARGE = ("run", "cost", "chance")
 # Fields of a card that the figures of its claims have already.
+ABOVE = ("claim", "read as", "the job", "in a mail")
+# Labels of lines on a claim that the fold has above its list.
 DRAWN = 10
 # Most claims drawn; of more, the worst.
 USUAL = "images_per_second"
@@ -179,19 +176,16 @@ def chance_of(checked: Sequence[Checked], card: Card) -> dict[str, answer_card.S
     return {"Chance": answer_card.Shown(span, card.chance.removeprefix(span).strip())}
 
 
-def in_full(claim: Checked, index: int) -> None:
+def in_full(claim: Checked, index: int, sources: Mapping[str, Source]) -> None:
     """Draw a claim's verdict, and folded its sentence for a mail, arithmetic and sources."""
     words = claim.text or quotes.text(claim, claim.value)
-    likely = f" ({known})" if (known := probability_words(claim)) else ""
-    with st.expander(plain(f"{index + 1}. {begun(shown_verdict(claim))}{likely}: {words}")):
+    verdict = verdict_words(claim).partition(": ")[0]
+    with st.expander(plain(f"{index + 1}. {begun(verdict)}: {words}")):
         st.markdown(f"{plain(sentence(judgement_words(claim)))} Text for a mail:")
         st.code(claim.sentence, language=None, wrap_lines=True)
         st.caption(plain(f"{claim.scenario}. {' '.join(claim.reading.split())}"))
-        lines = [f"assumed: {claim.assumed}", *claim.arithmetic]
-        lines += [f"measured: {measured_words(claim, one)}" for one in claim.measured]
-        if claim.reached_by is not None:
-            lines.append(f"reached: {reached_words(claim)}; {open_clause(claim)}")
-        st.markdown("\n".join(f"* {plain(line)}" for line in lines))
+        lines = [(label, text) for label, text in lines_of(claim, sources) if label not in ABOVE]
+        st.markdown("\n".join(f"* {plain(': '.join(filter(None, line)))}" for line in lines))
 
 
 def drawn(checked: Sequence[Checked]) -> list[int]:
@@ -253,7 +247,7 @@ def page(request: PageRequest) -> None:
         st.caption(plain(quote.note))
     sharing.here()
     for index in indices:
-        in_full(checked[index], index)
+        in_full(checked[index], index, quote.sources)
     answer = QuoteAnswer.of(quote, checked)
     with st.container(horizontal=True):
         command = f"check-quote {file_words([given.file])}"

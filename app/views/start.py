@@ -114,7 +114,8 @@ def page() -> None:
     has_file = on in FILES and bool(session_hardware.files(FILES[on]))
     lacking = start_fields.lacking(on, picked, has_file, bool(named_by_listing()))
     with place:
-        labels = start_fields.answers(on, has_tokens, picked.get("of-gpus", 1))
+        asks_network = bool(start_fields.network_question(picked, session_hardware.catalogue()))
+        labels = start_fields.answers(on, has_tokens, picked.get("of-gpus", 1), asks_network)
         for index, (label, leads_to) in enumerate(labels.items()):
             if st.button(
                 label,

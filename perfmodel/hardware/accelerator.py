@@ -28,7 +28,7 @@ _PATHS: dict[str, tuple[str, ...]] = {
 }
 """Training precision -> formats whose peaks serve it, the preferred first; others use their own name."""
 
-_SIXTEEN = ("bf16", "fp16")
+_SIXTEEN: tuple[Format, ...] = ("bf16", "fp16")
 INSTEAD = {
     "fp8": _SIXTEEN,
     "mxfp8": ("fp8", *_SIXTEEN),
@@ -175,6 +175,13 @@ class Accelerator(SourcedSpec):
         if chosen == "fp16-vector" and "fp32" in usable and peaks["fp32"].value > peaks[chosen].value:
             chosen = "fp32"
         return peaks[chosen].value, chosen
+
+    @property
+    def usual_peak(self) -> float:
+        """Dense peak of 16 bits, in which networks usually train, else of fp32, else the highest [FLOP/s]."""
+        peaks = self.peak_flops
+        known = next((peaks[name].value for name in (*_SIXTEEN, "fp32") if name in peaks), None)
+        return max(each.value for each in peaks.values()) if known is None else known
 
     @property
     def memory_capacity(self) -> float:

@@ -749,7 +749,7 @@ def fleets(
 
     Parameters
     ----------
-    have : Machines, e.g. '8 x dgx-a100-80gb@ib-hdr-200g', NODE@LINK, or NODE/ACCELERATOR@LINK of those that take any GPU; of several types joined by +.
+    have : Machines, e.g. '8 x dgx-a100-80gb@ib-hdr-200g', NODE@LINK, NODE@2 x LINK of two adapters each, or NODE/ACCELERATOR@LINK of those that take any GPU; of several types joined by +.
     buy : With have: '4 x dgx-h100', 'ib-ndr-400g' for all machines, or both joined by +, for each option.  [default: more of the same, faster networks, newer machines]
     run_time : [s] With have: time that your run takes on those machines today, e.g. 18h or 3d; its length need not be known.
     hour_value : [USD] With have: of an hour of the work of those machines.  [default: their rent]
@@ -1160,7 +1160,7 @@ def plan(
     cache : Where samples are kept after the first epoch; ram: what fits in the host's memory.  [default: none]
     jitter : Distribution of a worker's step time: lognormal:cv=0.05, empirical:FILE, none.
     calibration : Calibration to your own runs, a file of perfmodel calibrate data.
-    have : Machines you have, e.g. '8 x dgx-a100-80gb@ib-hdr-200g', NODE@LINK; what takes any GPU is NODE/ACCELERATOR@LINK.  What would more add to them?  Several types joined by +.
+    have : Machines you have, e.g. '8 x dgx-a100-80gb@ib-hdr-200g', NODE@LINK, or NODE@2 x LINK of two adapters each; what takes any GPU is NODE/ACCELERATOR@LINK.  What would more add to them?  Several types joined by +.
     conditions : Region, power and failures; its own prices and length of a run are not used.
     limit : [1] Plans of a page: also so many of all that were tried, the cheapest first.
     offset : [1] Plans before the page.  [default: 0]

@@ -1,8 +1,9 @@
-"""Which case of a comparison to take, by speed, cost, or the lesser of two equal ones."""
+"""Which case of a comparison to take, and what decides that: speed, cost, or memory."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 from perfmodel.decide.comparison.case import Case
 from perfmodel.decide.comparison.price_advice import SAME_COST
@@ -13,25 +14,51 @@ from perfmodel.model.prediction.intervals.ratio import network_order
 
 LITTLE = 1.05
 """Speed ratio below which a difference is small."""
+Ground = Literal[
+    "other work",
+    "nothing fits",
+    "memory",
+    "kind of price",
+    "price of equals",
+    "lesser of equals",
+    "speed",
+    "little",
+    "speed and cost",
+    "measurement",
+]
+"""What decides: ``little`` is a gain that may be nothing, ``measurement`` an order that is too unsure."""
 
 
-def case_to_take(standing: Standing) -> Case | None:
-    """Return the case that the advice says to take; None where a price or a measurement has to decide."""
+class Choice(NamedTuple):
+    """What a comparison decides: which case to take, by what."""
+
+    ground: Ground
+    taken: Case | None
+    """The case to take; None where a price or a measurement has to decide."""
+
+
+def choose(standing: Standing) -> Choice:
+    """Return which case to take of those to choose from, and what decides it."""
     able, best = standing.able, standing.best
-    if not standing.same_work or not able:
-        return None
+    if not standing.same_work:
+        return Choice("other work", None)
+    if not able:
+        return Choice("nothing fits", None)
     if best is None:
-        return able[0]
+        return Choice("memory", able[0])
     if standing.differ_in_price:
-        return standing.price_to_take
+        return Choice("kind of price", standing.price_to_take)
     if best.gains_nothing:
         pair = (best.first, best.case)
-        return cheapest(pair) if are_one_job(pair) else lesser(best)[0]
-    fastest = best.case if best.ratio.value > 1 else best.first
+        if are_one_job(pair):
+            return Choice("price of equals", cheapest(pair))
+        return Choice("lesser of equals", lesser(best)[0])
     if best.is_sure(standing.confidence):
-        return fastest
+        return Choice("speed", best.faster)
     least = cheapest(able)
-    return least if best.ratio.may_be_nothing or least is fastest else None
+    if best.ratio.may_be_nothing:
+        return Choice("little", least)
+    return Choice("speed and cost", least) if least is best.faster else Choice("measurement", None)
 
 
 def lesser(best: Best) -> tuple[Case, Case]:

@@ -11,12 +11,13 @@ from perfmodel.decide.chance import run_factors
 from perfmodel.decide.commitments import of_commitment
 from perfmodel.decide.comparison import price_advice
 from perfmodel.decide.comparison.case import Case, cost_words
-from perfmodel.decide.comparison.choice import LITTLE, cheapest, lesser, network_hardly_matters
+from perfmodel.decide.comparison.choice import LITTLE, Choice, cheapest, lesser, network_hardly_matters
 from perfmodel.decide.comparison.gains import gains
 from perfmodel.decide.comparison.network_advice import (
     as_fast_because,
     is_as_fast,
     on_networks,
+    other_adapters,
     others_named,
     whether_it_pays,
 )
@@ -48,14 +49,19 @@ HARDWARE = ("accelerator", "world_size", "node", "intra_link", "servers", "serve
 """Options by which jobs may cost different prices an hour."""
 
 
-def card_of_comparison(standing: Standing) -> Card:
+def card_of_comparison(standing: Standing, choice: Choice) -> Card:
     """Return the answer card of a comparison with the first case.
+
+    Parameters
+    ----------
+    choice : by ``choose``
 
     Examples
     --------
     >>> from perfmodel.decide.comparison import case_of
-    >>> two = [case_of(f"{gpus} GPUs", {"gpus": gpus}) for gpus in (8, 16)]
-    >>> card_of_comparison(Standing(two)).advice.partition(":")[0]
+    >>> from perfmodel.decide.comparison.choice import choose
+    >>> two = Standing([case_of(f"{gpus} GPUs", {"gpus": gpus}) for gpus in (8, 16)])
+    >>> card_of_comparison(two, choose(two)).advice.partition(":")[0]
     'Take 16 GPUs for speed'
     """
     cases, best = standing.cases, standing.best
@@ -65,7 +71,7 @@ def card_of_comparison(standing: Standing) -> Card:
     if taken is not None:
         chance = price_advice.chance_words(standing.able, taken)
     return Card.model_construct(
-        advice=_advice(standing),
+        advice=_advice(standing, choice),
         machines=_each(named, cases, _machines(cases)),
         run=_run(named, cases),
         time=_each(named, cases, lambda case: [case.prediction.time_words]),
@@ -211,15 +217,15 @@ def further_reasons(standing: Standing) -> list[str]:
     return lines[:MOST]
 
 
-def _advice(standing: Standing) -> str:
+def _advice(standing: Standing, choice: Choice) -> str:
     """Return what to take."""
     cases, able, best = standing.cases, standing.able, standing.best
-    if not standing.same_work:
+    if choice.ground == "other work":
         times = ", ".join(f"{case.name} {show(case.prediction.iteration_time, 's')}" for case in cases[:MOST])
         return f"Different work, so only the times of an iteration can be compared: {times}."
     misfits = [case for case in cases if not case.prediction.memory.fits]
     unfit = [case.name + _chance_of_misfit(case) for case in misfits]
-    if not able:
+    if choice.ground == "nothing fits":
         none = "None is likely to fit" if any(map(_chance_of_misfit, misfits)) else "None fits"
         return f"{none} the memory of its GPUs: {', '.join(unfit)}."
     risky = [case for case in cases if case.prediction.memory.fits and case not in able]
@@ -234,9 +240,11 @@ def _advice(standing: Standing) -> str:
     probably = "probably " if any(map(_chance_of_misfit, misfits)) else ""
     lines = [f"{', '.join(unfit)} {probably}{'does' if len(unfit) == 1 else 'do'} not fit."] if unfit else []
     lines += [f"Of too little memory for {percent(standing.confidence)}: {chances}."] if risky else []
-    if standing.differ_in_price:
-        return " ".join([*lines, price_advice.advice(able, standing.price_to_take, standing.confidence)])
-    lines += [_which(standing, best), *_why(best), *on_networks(standing, best)]
+    if choice.ground == "kind of price":
+        return " ".join([*lines, price_advice.advice(able, choice.taken, standing.confidence)])
+    which, others = _which(standing, best, choice), other_adapters(standing, best)
+    lines += [capitalised(which)] if others is None else [f"{others.assumed} {which}", others.sentence]
+    lines += [*_why(best), *on_networks(standing, best)]
     if LITTLE > best.ratio.value > 1 - SAME:
         lines.append(_what_would(best))
     return " ".join(line for line in lines if line)
@@ -248,14 +256,14 @@ def _chance_of_misfit(case: Case) -> str:
     return f" ({percent(chance)} that it does)" if chance > 1 - CERTAIN else ""
 
 
-def _which(standing: Standing, best: Best) -> str:
-    """Return which case to take of those to choose from, in a sentence or two."""
+def _which(standing: Standing, best: Best, choice: Choice) -> str:
+    """Return which case to take of those to choose from, as a sentence with a small first letter, or two."""
     able, ratio, sure = standing.able, best.ratio, standing.confidence
     other = best.case.name
-    if best.gains_nothing and price_advice.differ_in_price(pair := (best.first, best.case)):
-        both = f"{pair[0].name} and {pair[1].name}"
-        return f"{both} are the fastest, one job at two prices: {_cheaper(pair, sure)}."
-    if best.gains_nothing:
+    if choice.ground == "price of equals":
+        cheaper = _cheaper((best.first, best.case), sure)
+        return f"the fastest are {best.first.name} and {other}, one job at two prices: {cheaper}."
+    if choice.ground == "lesser of equals":
         less, more = lesser(best)
         whole = more.name if best.others == 1 or less is best.case else "none of the others"
         within = range_words(standing.speed(more, less))
@@ -263,24 +271,24 @@ def _which(standing: Standing, best: Best) -> str:
         if whole != more.name:
             verb = "gains anything over it"
         why_so = why_nothing(best.first, best.case)
-        return f"Take {_taken(less, sure)}: {whole} {verb}{within}, because {why_so}."
-    if best.is_sure(sure):
+        return f"take {_taken(less, sure)}: {whole} {verb}{within}, because {why_so}."
+    if choice.ground == "speed":
         return f"{_at_cost(best, sure)}."
-    if ratio.may_be_nothing:
+    if choice.ground == "little":
         change = "gain" if ratio.value > 1 else "lose"
         place = "the fastest, " if best.others > 1 and ratio.value > 1 else ""
         speed = f"{other} is {place}{ratio.sentence}"
-        choice = _cheaper(able, sure)
+        cheaper = _cheaper(able, sure)
         if not network_hardly_matters(standing):
-            return f"{capitalised(choice)}: {speed}, but may {change} nothing."
+            return f"{cheaper}: {speed}, but may {change} nothing."
         known = f"; {SAYS_COST}" if whether_it_pays(standing.cases) else ""
-        return f"The network hardly matters here, {choice}: {speed}, and may {change} nothing{known}."
-    most, fastest = "fastest" if best.others > 1 else "faster", best.case if ratio.value > 1 else best.first
+        return f"the network hardly matters here, {cheaper}: {speed}, and may {change} nothing{known}."
+    fastest, most = best.faster, "fastest" if best.others > 1 else "faster"
     is_faster = f"{'it' if fastest is best.case else other} is {ratio.sentence}"
-    if cheapest(able) is fastest:
-        return f"Take {_taken(fastest, sure)}, which is cheaper and seems the {most}: {is_faster}."
+    if choice.ground == "speed and cost":
+        return f"take {_taken(fastest, sure)}, which is cheaper and seems the {most}: {is_faster}."
     return (
-        f"{capitalised(_instead(able, best, sure))}, or measure: {_taken(fastest, sure)} seems the {most}, "
+        f"{_instead(able, best, sure)}, or measure: {_taken(fastest, sure)} seems the {most}, "
         f"too little to decide by{_asked(sure)}: {is_faster}."
     )
 
@@ -309,19 +317,19 @@ def _instead(able: Sequence[Case], best: Best, confidence: float) -> str:
 def _at_cost(best: Best, confidence: float) -> str:
     """Return which of two cases to take, the faster for sure, with their costs of a sample where known."""
     other, cost, base = best.case.name, best.case.owed, best.first.owed
-    is_faster = best.ratio.value > 1
+    is_faster = best.faster is best.case
     cases = (best.case, best.first) if is_faster else (best.first, best.case)
     taken, left = (_taken(case, confidence) for case in cases)
     words = f"{'it' if is_faster else other} is {best.ratio.sentence}"
     if not is_faster and best.others > 1:
         words = f"all others are slower, of which {words}"
     if cost is None or base is None:
-        return f"Take {taken}{' for speed' if is_faster else ''}: {words}"
+        return f"take {taken}{' for speed' if is_faster else ''}: {words}"
     at_cost = cost_words(best.case, best.first, SAME_COST)
     if abs(cost / base - 1) < SAME_COST:
-        return f"Take {taken}: {words}{at_cost}"
+        return f"take {taken}: {words}{at_cost}"
     is_dearer = (cost > base) == is_faster
-    choice = f"Take {taken} for speed, {left} for cost" if is_dearer else f"Take {taken}"
+    choice = f"take {taken} for speed, {left} for cost" if is_dearer else f"take {taken}"
     return f"{choice}: {words}{at_cost}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import permutations
 from typing import Any
 
 from perfmodel.core.errors import InputError
@@ -22,6 +23,11 @@ NO_PRICE = "no price"
 """How the lines of ``economics`` on a price of a kind that is not known begin."""
 ENDS = "80 % intervals: "
 """Beginning of the note on where they begin or end."""
+OWN_EVIDENCE = (
+    "those of times rest on runs like each case alone, so that of a faster case may begin or end later: "
+    "compare cases by the speed, whose interval leaves out the errors that they share"
+)
+"""What is said where the intervals of times are in another order than the times."""
 SAME = 5e-4
 """Relative difference below which two predictions are called equal."""
 
@@ -105,7 +111,7 @@ def notes(standing: Standing) -> list[str]:
             if line.startswith(NO_PRICE)
         )
         lines += of_kinds or [f"{NO_PRICE} is known for {whose}: give --price, USD per hour of one node"]
-        lines += whether_it_pays(cases)
+    lines += whether_it_pays(cases)
     lines += [f"{case.name}: {price}" for case in cases if (price := _price(case))]
     assumed = dict.fromkeys(line for case in cases if case.economics for line in case.economics["assumed"])
     if len(cases) > 2:
@@ -118,10 +124,24 @@ def _ends(standing: Standing) -> list[str]:
     spreads = [case.prediction.interval for case in standing.cases]
     cut = {clipped_words(each) for each in spreads if each and each.is_cut}
     lines = [f"times begin at {words}" for words in cut] if len(cut) == 1 else []
+    if standing.same_work and any(_ends_later(*pair) for pair in permutations(standing.cases, 2)):
+        lines.append(OWN_EVIDENCE)
     ratios = map(standing.to_first, standing.cases)
     if any(ratio is not None and ratio.may_be_nothing for ratio in ratios):
         lines.append("speeds do not cross 1 x, as a better network is never slower")
     return [f"{ENDS}{'; '.join(lines)}"] if lines else []
+
+
+def _ends_later(one: Case, other: Case) -> bool:
+    """Return whether a case as fast as another, or faster, has an interval that begins or ends later."""
+    jobs, spreads = (one.prediction, other.prediction), (one.prediction.interval, other.prediction.interval)
+    sizes = {job.scenario["global_batch_size"] for job in jobs}
+    if len(sizes) > 1 or spreads[0] is None or spreads[1] is None:
+        return False
+    if jobs[0].iteration_time > jobs[1].iteration_time:
+        return False
+    ends = (spreads[0].low_80 / spreads[1].low_80, spreads[0].high_80 / spreads[1].high_80)
+    return max(ends) > 1 + SAME
 
 
 def _trained(reached: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from perfmodel.core.command_line import command_line
 from perfmodel.core.units import plural
@@ -20,6 +20,7 @@ from perfmodel.decide.diagnosis.changes import predicted
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.run import Shared
 from perfmodel.model.options.scenario import Scenario, scenario_of
+from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.card import nics_assumed, part_of_adapters
 from perfmodel.model.prediction.intervals.ratio import ratio_between
 from perfmodel.model.prediction.speed_words import SAME, about_as_fast
@@ -44,7 +45,6 @@ def on_networks(standing: Standing, best: Best) -> Iterator[str]:
             yield f"{case.name} is {ratio.sentence}."
     if runs := runs_of_tcp(best.first, best.case):
         yield f"This assumes that your TCP is as fast as in {runs}: measure it with iperf3."
-    yield from _with_other_adapters(standing, best)
 
 
 def others_named(standing: Standing, best: Best) -> list[Case]:
@@ -68,40 +68,57 @@ def as_fast_because(standing: Standing, case: Case, first: Case) -> str:
     return f"{case.name} is {about_as_fast(standing.speed(case, first))}, because {reason}"
 
 
-def _with_other_adapters(standing: Standing, best: Best) -> Iterator[str]:
-    """Yield what would be with another number of adapters, where none was given and it changes the advice.
+class OtherAdapters(NamedTuple):
+    """A number of network adapters other than the assumed one, with which a comparison decides otherwise."""
 
-    With all where a part of each machine is used, else with one: a network may end at one port of a machine.
+    assumed: str
+    """Beginning of a sentence: with how many it holds."""
+    nics: int
+    """The other number."""
+    sentence: str
+    """What would be with it."""
+
+
+def other_adapters(standing: Standing, best: Best) -> OtherAdapters | None:
+    """Return another number of adapters, where none was given for two networks and it changes the advice.
+
+    All where a part of each machine is used, else one: a network may end at one port of a machine.
     """
     cases = (best.first, best.case)
-    if not all(nics_assumed(case.prediction) for case in cases):
-        return
-    counts = [case.prediction.scenario["nics"] for case in cases]
-    wanted = [
-        Catalogue.of(case.catalogue).node(case.prediction.scenario["node"]).nics
-        if part_of_adapters(case.prediction)
-        else 1
-        for case in cases
-    ]
-    if wanted == counts:
-        return
+    if not differing(*cases) & {*NETWORK}:
+        return None
+    counts = {case.prediction.scenario["nics"] for case in cases}
+    others = {other_count(case.prediction, case.catalogue) for case in cases}
+    count, wanted = counts.pop(), others.pop()
+    if counts or others or wanted is None:
+        return None
     every = []
-    for case, number in zip(cases, wanted, strict=True):
-        options = {"nics": number}
-        answer = predicted(scenario_of(case.prediction.scenario), options, Catalogue.of(case.catalogue))
+    for case in cases:
+        catalogue = Catalogue.of(case.catalogue)
+        answer = predicted(scenario_of(case.prediction.scenario), {"nics": wanted}, catalogue)
         if answer is None:
-            return
-        every.append(case._replace(prediction=answer))
-    first, other = every
-    ratio = ratio_between(other.prediction, first.prediction, first.name, best.case.catalogue)
+            return None
+        every.append(answer)
+    ratio = ratio_between(every[1], every[0], best.first.name, best.case.catalogue)
     if _kind(best._replace(ratio=ratio), standing) == _kind(best, standing):
-        return
-    nics, own = counts[0], first.prediction.scenario["nics"]
-    count = f"all {own}" if own > 1 else "one"
-    yield (
-        f"That is with {nics} {plural('network adapter', nics)} a machine; with {count} (--nics {own}) "
-        f"{other.name} would be {about_as_fast(ratio)}."
+        return None
+    number = f"all {wanted}" if wanted > 1 else "one"
+    return OtherAdapters(
+        f"With {count} {plural('network adapter', count)} a machine (assumed),",
+        wanted,
+        f"With {number} (--nics {wanted}) {best.case.name} would be {about_as_fast(ratio)}.",
     )
+
+
+def other_count(prediction: Prediction, catalogue: Catalogue | None) -> int | None:
+    """Return how many adapters a machine may have other than the assumed ones; None where it may not."""
+    scenario = prediction.scenario
+    if scenario["nodes"] == 1 or not nics_assumed(prediction):
+        return None
+    count = 1
+    if part_of_adapters(prediction):
+        count = Catalogue.of(catalogue).node(scenario["node"]).nics or 1
+    return None if count == scenario["nics"] else count
 
 
 def _kind(best: Best, standing: Standing) -> tuple[bool, ...]:
@@ -123,12 +140,12 @@ def whether_it_pays(cases: Sequence[Case]) -> list[str]:
         node.rented
         or scenario["nodes"] == 1
         or scenario["world_size"] != scenario["nodes"] * node.accelerators
-        or scenario["nics"] != (node.nics or 1)
         or any(differing(first, other) != {"inter_link"} for other in others)
     ):
         return []
     held = "" if node.accelerator else f"/{scenario['accelerator']}"
-    have = f"{scenario['nodes']} x {node.id}{held}@{scenario['inter_link']}"
+    adapters = "" if scenario["nics"] == (node.nics or 1) else f"{scenario['nics']} x "
+    have = f"{scenario['nodes']} x {node.id}{held}@{adapters}{scenario['inter_link']}"
     buy = "".join(f" --buy {other.prediction.scenario['inter_link']}" for other in others)
     if (job := _job_words(first)) is None:
         return []
@@ -146,7 +163,7 @@ def _job_words(case: Case) -> str | None:
         known: Mapping[str, Any] = {} if answer is None else answer.scenario
         return {name for name in scenario if known.get(name) != scenario[name]} - {"scaling"}
 
-    machines = {name: scenario[name] for name in ("node", "accelerator", "world_size", "inter_link")}
+    machines = {name: scenario[name] for name in ("node", "accelerator", "world_size", "inter_link", "nics")}
     options = {name: scenario[name] for name in ("workload", "local_batch_size")}
     stated = apart(options)
     options |= {name: scenario[name] for name in PASSED_ON if name in stated}

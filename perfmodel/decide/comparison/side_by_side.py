@@ -12,7 +12,7 @@ from perfmodel.core.errors import refusal
 from perfmodel.core.files.tables import Cell, Record, Table, aligned
 from perfmodel.core.units import UNITS, show, without_rounding
 from perfmodel.decide.comparison.case import Case
-from perfmodel.decide.comparison.choice import case_to_take
+from perfmodel.decide.comparison.choice import choose
 from perfmodel.decide.comparison.comparison_card import card_of_comparison
 from perfmodel.decide.comparison.comparison_verdict import notes, verdict
 from perfmodel.decide.comparison.standing import Standing
@@ -168,10 +168,11 @@ def compare(cases: Sequence[Case], confidence: float = USUAL_CONFIDENCE) -> Comp
         if names.count(name) > 1:
             raise refusal("compare.twice", "names", name=name)
     standing = Standing(cases, confidence)
+    choice = choose(standing)
     return Comparison(
         names=names,
-        card=card_of_comparison(standing),
-        taken=None if (taken := case_to_take(standing)) is None else taken.name,
+        card=card_of_comparison(standing, choice),
+        taken=choice.taken and choice.taken.name,
         inputs=_inputs(cases),
         rows=_rows(cases),
         cases=[

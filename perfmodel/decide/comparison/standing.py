@@ -30,6 +30,11 @@ class Best(NamedTuple):
         """Whether it is as fast as the first."""
         return abs(self.ratio.value - 1) < SAME
 
+    @property
+    def faster(self) -> Case:
+        """The faster of the two."""
+        return self.case if self.ratio.value > 1 else self.first
+
     def is_sure(self, confidence: float) -> bool:
         """Whether the order of the two is as sure as asked."""
         sure = self.ratio.sure

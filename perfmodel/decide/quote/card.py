@@ -162,11 +162,10 @@ def chance_figures(claims: Sequence[Checked]) -> dict[str, tuple[str, str]]:
 
 def _chance_figure(claim: Checked) -> tuple[str, str]:
     expected = expected_words(claim)
-    if claim.verdict == "impossible" or expected is None:
-        more = limit_words(claim)
-    else:
-        more = f"expected {expected}"
-    known = claim.verdict != "impossible" and not claim.only_with and probability_words(claim)
+    if claim.verdict == "impossible":
+        return claim.verdict, limit_words(claim)
+    more = limit_words(claim) if expected is None else f"expected {expected}"
+    known = not claim.only_with and probability_words(claim)
     return (known, f"likely; {more}") if known else (_chance(claim), more)
 
 
@@ -227,6 +226,8 @@ def _advice(claim: Checked, among: str) -> str:
     if claim.verdict == "plausible" and possible:  # how likely it is says whether the advice is to rely on it
         said = likely_words(claim, how)
         lines = [f"{capitalised(said)}: {value} is {what}{among}. {advice}."]
+    if claim.verdict == "impossible":
+        lines.append(f"{capitalised(limit_words(claim))}.")
     if run is not None and needs_reached(claim):
         lines.append(f"{reached_words(claim)}; {open_clause(claim)}.")
     if (expected := expected_words(claim)) and claim.similar_run is not None:
@@ -278,7 +279,7 @@ def _chance_of_all(claims: Sequence[Checked]) -> str:
 def _chance(claim: Checked) -> str:
     """Return the probability of a claim, or why there is none."""
     if claim.verdict == "impossible":
-        return "impossible"
+        return "none: physics does not allow it"
     if claim.only_with:
         then = [one for each in claim.only_with if (one := _chance_with(claim, each)) is not None]
         chance = f", and then at most {likely_to_be('reached', max(then))}" if then else ""

@@ -8,11 +8,15 @@ from rich.text import Text
 from perfmodel.core.files.tables import markdown_table
 from perfmodel.decide.comparison import Comparison
 from perfmodel.decide.comparison.comparison_words import (
+    ALIKE,
+    alike_words,
+    is_alike,
     label,
     shown,
     shown_difference,
     shown_input,
     shown_percent,
+    title,
 )
 from perfmodel.decide.comparison.reasons import NETWORK
 from perfmodel.interfaces.cli.render import MATTER, console, show_card, table, that_matter
@@ -25,14 +29,15 @@ def print_comparison(result: Comparison) -> None:
     out.print()
     letters = [chr(ord("A") + index) if index < 26 else str(index) for index in range(len(result.names))]
     for letter, name in zip(letters, result.names, strict=True):
-        out.print(Text(f"{letter}  {name}"))
+        if called := title(letter, name):
+            out.print(Text(f"{letter}  {called}"))
     for chosen in _parts(len(letters), 3):
         if result.inputs:
             inputs = table("what changed", *(letters[i] for i in chosen))
             for entry in result.inputs:
                 inputs.add_row(entry.option, *(shown_input(entry.values[i]) for i in chosen))
             out.print(inputs)
-    if len(letters) == 2:
+    if len(letters) == 2 and not is_alike(result, 1):
         rows = table("", "A", "B", "B - A", "%")
         for row in result.rows:
             values = (shown(value, row.unit) for value in row.values)
@@ -81,26 +86,32 @@ def _print_several(result: Comparison, letters: list[str], out: Console) -> None
         for row in result.rows:
             rows.add_row(label(row), *(shown(row.values[i], row.unit) for i in chosen))
         out.print(rows)
-    for chosen in _parts(len(letters) - 1, 2):
-        rows = table("against A", *(head for i in chosen for head in (f"{letters[i + 1]} - A", "%")))
+    differ = [index for index in range(1, len(letters)) if not is_alike(result, index)]
+    for part in _parts(len(differ), 2):
+        pair = differ[part.start : part.stop]
+        rows = table("against A", *(head for i in pair for head in (f"{letters[i]} - A", "%")))
         for row in result.rows:
             if any(row.differences[1:]):
-                cells = ((shown_difference(row, i + 1), shown_percent(row.relative[i + 1])) for i in chosen)
-                rows.add_row(label(row), *(cell for pair in cells for cell in pair))
+                cells = ((shown_difference(row, i), shown_percent(row.relative[i])) for i in pair)
+                rows.add_row(label(row), *(cell for each in cells for cell in each))
         out.print(rows)
+    for index in range(1, len(letters)):
+        if index not in differ:
+            out.print(Text(f"{letters[index]}: {alike_words(result, index)}"))
 
 
 def comparison_markdown(result: Comparison) -> str:
     """Return card, changed options, quantities, defaults and notes as Markdown."""
-    from perfmodel.decide.comparison.comparison_words import label, shown, shown_input, shown_percent
-
+    alike = [is_alike(result, index) for index in range(len(result.names))]
+    heads = [f"{name}{ALIKE * same}" for name, same in zip(result.names, alike, strict=True)]
     rows = []
     for row in result.rows:
         cells = {"": label(row).strip()}
-        cells |= {name: shown(value, row.unit) for name, value in zip(result.names, row.values, strict=True)}
+        cells |= {head: shown(value, row.unit) for head, value in zip(heads, row.values, strict=True)}
         cells |= {
             f"{name}, change": shown_percent(relative)
-            for name, relative in zip(result.names[1:], row.relative[1:], strict=True)
+            for name, relative, same in list(zip(result.names, row.relative, alike, strict=True))[1:]
+            if not same
         }
         rows.append(cells)
     short = [{"": name, "in short": value} for name, value in result.card.rows]

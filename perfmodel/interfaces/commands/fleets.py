@@ -65,8 +65,8 @@ class FleetsRequest(Bought, Shared):
 
     Parameters
     ----------
-    have : Machines, e.g. '8 x dgx-a100-80gb@ib-hdr-200g', NODE@LINK, or NODE/ACCELERATOR@LINK of those that
-        take any GPU; of several types joined by +.
+    have : Machines, e.g. '8 x dgx-a100-80gb@ib-hdr-200g', NODE@LINK, NODE@2 x LINK of two adapters each, or
+        NODE/ACCELERATOR@LINK of those that take any GPU; of several types joined by +.
     tokens : [count of tokens] Tokens of the whole run, instead of epochs, e.g. 1T or 300B.
     conditions : Region, service years, share of the time at work and electricity; no others.
     """

@@ -51,8 +51,9 @@ class PlanRequest(Run, Bought, Shared):
 
     Parameters
     ----------
-    have : Machines you have, e.g. '8 x dgx-a100-80gb@ib-hdr-200g', NODE@LINK; what takes any GPU is
-        NODE/ACCELERATOR@LINK.  What would more add to them?  Several types joined by +.
+    have : Machines you have, e.g. '8 x dgx-a100-80gb@ib-hdr-200g', NODE@LINK, or NODE@2 x LINK of two
+        adapters each; what takes any GPU is NODE/ACCELERATOR@LINK.  What would more add to
+        them?  Several types joined by +.
     conditions : Region, power and failures; its own prices and length of a run are not used.
     limit : [1] Plans of a page: also so many of all that were tried, the cheapest first.
     offset : [1] Plans before the page.
@@ -149,8 +150,9 @@ class Typed(PlanRequest):
 
     Parameters
     ----------
-    have : What you have, e.g. '8 x dgx-a100-80gb@ib-hdr-200g', NODE@LINK; what takes any GPU is
-        NODE/ACCELERATOR@LINK.  What would more add to it?  Several types joined by +, or again for each.
+    have : What you have, e.g. '8 x dgx-a100-80gb@ib-hdr-200g', NODE@LINK, or NODE@2 x LINK of two
+        adapters each; what takes any GPU is NODE/ACCELERATOR@LINK.  What would more add to
+        it?  Several types joined by +, or again for each.
     adapter_prices : With --have: of one network adapter that is bought, USD, e.g. ib-ndr-400g=1500.
     switch_prices : With --have: of one switch with its cables, USD; 0 where there are enough.
     switch_ports : With --have: of one switch, e.g. ib-ndr-400g=64.

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfmodel.decide.comparison import Comparison
-from perfmodel.decide.comparison.comparison_words import label, shown, shown_input, shown_percent
+from perfmodel.decide.comparison.comparison_words import (
+    ALIKE,
+    is_alike,
+    label,
+    shown,
+    shown_input,
+    shown_percent,
+    speed_axis,
+)
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.given import in_short
 from perfmodel.interfaces.reports.page import Listing, Page, Span, Spans
@@ -24,23 +32,20 @@ def page_of_comparison(
     catalogue : of the comparison
     conditions : of each case
     """
-    first, *others = result.names
     tables = [in_short(result.card)]
     if result.inputs:
         inputs = [[entry.option, *map(shown_input, entry.values)] for entry in result.inputs]
         tables.append(Listing("What differs", ("option", *result.names), inputs, texts=1 + len(result.names)))
+    columns = ["", result.names[0]]
+    for index, name in enumerate(result.names[1:], 1):
+        columns += [f"{name}{ALIKE}"] if is_alike(result, index) else [name, "change"]
     rows = []
     for row in result.rows:
-        cells = [shown(value, row.unit) for value in row.values]
-        changes = [shown_percent(change) for change in row.relative[1:]]
-        rows.append(
-            [
-                label(row).strip(),
-                cells[0],
-                *(cell for pair in zip(cells[1:], changes, strict=True) for cell in pair),
-            ]
-        )
-    columns = ("", first, *(name for other in others for name in (other, "change")))
+        cells = [label(row).strip(), shown(row.values[0], row.unit)]
+        for index in range(1, len(result.names)):
+            cells.append(shown(row.values[index], row.unit))
+            cells += [] if is_alike(result, index) else [shown_percent(row.relative[index])]
+        rows.append(cells)
     tables.append(Listing("Side by side", columns, rows))
     return Page(
         question=f"Which {_better(result)}: {', '.join(result.names[:-1])} or {result.names[-1]}?",
@@ -79,7 +84,14 @@ def _ratios(result: Comparison) -> list[Spans]:
     ]
     if not spans:
         return []
-    heading = f"How fast, as a multiple of {result.names[0]}"
+    first, axis = result.names[0], speed_axis(result)
     return [
-        Spans(heading, spans, f"From 0, with 80 % intervals; the line is {result.names[0]}, 1.", line=1.0)
+        Spans(
+            f"How fast, as a multiple of {first}",
+            [Span(first, 1.0, None, None, "1 x"), *spans],
+            f"With 80 % intervals; the line is {first}, 1 x.",
+            line=1.0,
+            logarithmic=axis.is_logarithmic,
+            ends=(axis.low, axis.high),
+        )
     ]

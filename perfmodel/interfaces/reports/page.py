@@ -88,11 +88,15 @@ class Spans:
     line: float | None = None
     """Value at which all of them have a line: the first case, a deadline."""
     logarithmic: bool = False
-    """Whether the axis is logarithmic; else it begins at 0."""
+    """Whether the axis is logarithmic."""
+    ends: tuple[float, float] | None = None
+    """Both ends of the axis; by default it holds all, from 0 if it is not logarithmic."""
 
     @cached_property
     def _ends(self) -> tuple[float, float]:
         """Return both ends of the axis."""
+        if self.ends is not None:
+            return self.ends
         every = [(span.value, span.low, span.high, span.mark) for span in self.spans]
         known = [end for ends in (*every, (self.line,)) for end in ends if end]
         return (min(known) / 1.1 if self.logarithmic else 0.0), max(known) * 1.02
@@ -102,7 +106,7 @@ class Spans:
         least, most = self._ends
         if self.logarithmic:
             return 100 * math.log(value / least) / math.log(most / least)
-        return 100 * value / most
+        return 100 * (value - least) / (most - least)
 
     @property
     def lines(self) -> list[str]:

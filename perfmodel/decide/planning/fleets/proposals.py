@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from perfmodel.decide.planning.fleets.written import Fleet, Group
-from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.node import Node
 from perfmodel.hardware.other_links import faster_links, rdma_on
@@ -59,13 +58,7 @@ def _faster_machines(group: Group, network: str | None, catalogue: Catalogue) ->
             continue
         if catalogue.link(node.inter_link).family != family:
             continue
-        peak = _peak(catalogue.accelerator(node.accelerator))
-        if peak > 1.01 * _peak(chip):
+        peak = catalogue.accelerator(node.accelerator).usual_peak
+        if peak > 1.01 * chip.usual_peak:
             faster.setdefault(peak, node)
     return [faster[peak].id for peak in sorted(faster)[:MOST]]
-
-
-def _peak(chip: Accelerator) -> float:
-    """Return the peak of an accelerator in the format that networks usually train in [FLOP/s]."""
-    formats = ("bf16", "fp16", "fp32")
-    return next((chip.peak_flops[name].value for name in formats if name in chip.peak_flops), 0.0)

@@ -1,4 +1,7 @@
-"""Fleets as people type them: ``8 x dgx-a100-80gb@ib-hdr-200g``, ``4 x dgx-h100 + ib-ndr-400g``."""
+"""Fleets as people type them: ``8 x dgx-a100-80gb@ib-hdr-200g``, ``4 x dgx-h100 + ib-ndr-400g``.
+
+``4 x dgx-1v@1 x ethernet-25g-tcp`` says how many adapters each machine has.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from perfmodel.model.setting.named import id_of
 
 MOST_MACHINES = 16_384
 _GROUP = re.compile(r"(\d{1,12})\s*(?:[xX×*]\s*|\s+)(\S.*)")
+_ADAPTERS = re.compile(r"([1-9]\d{0,3})\s*[xX×*]\s*(\S.*)")
 _EXAMPLE = "8 x dgx-a100-80gb@ib-hdr-200g"
 
 
@@ -33,6 +37,8 @@ class Group(NamedTuple):
     """Adapters of one machine on its network."""
     takes_any: bool = False
     """Whether the machine may have another accelerator, so that its name has to say which."""
+    nics_given: bool = False
+    """Whether the number of its adapters was typed."""
 
     @property
     def gpus(self) -> int:
@@ -135,7 +141,8 @@ def read_addition(text: str, catalogue: Catalogue, option: str = "--buy") -> Add
 
 def _written(group: Group) -> str:
     """Return a group as it may be typed, with its link."""
-    return f"{group}@{group.link}" if group.link else str(group)
+    adapters = f"{group.nics} x " if group.nics_given else ""
+    return f"{group}@{adapters}{group.link}" if group.link else str(group)
 
 
 def _network(option: str, part: str, catalogue: Catalogue) -> str:
@@ -158,6 +165,9 @@ def _group(option: str, part: str, machines: int, name: str, catalogue: Catalogu
         raise refusal("fleet.count", option, part=part, most_machines=MOST_MACHINES)
     name, at, link = (word.strip() for word in name.partition("@"))
     name, slash, accelerator = (word.strip() for word in name.partition("/"))
+    adapters = _ADAPTERS.fullmatch(link)
+    if adapters is not None:
+        link = adapters[2]
     if at and not link:
         raise refusal("fleet.no_link", option, part=part, example=_EXAMPLE)
     try:
@@ -178,7 +188,9 @@ def _group(option: str, part: str, machines: int, name: str, catalogue: Catalogu
             held=accelerator_id,
         )
     takes_any = node.accelerator is None
-    return Group(machines, node.id, accelerator_id, node.accelerators, link_id, node.nics or 1, takes_any)
+    nics = int(adapters[1]) if adapters else node.nics or 1
+    count = node.accelerators
+    return Group(machines, node.id, accelerator_id, count, link_id, nics, takes_any, adapters is not None)
 
 
 def names_taken(texts: Iterable[str], catalogue: Catalogue) -> list[str]:
