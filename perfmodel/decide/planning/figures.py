@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from perfmodel.core.units import per_cent, percent, rate, thousands
+from perfmodel.core.units import dollars, duration, per_cent, percent, rate, rounded_up, thousands
 
 Row = Mapping[str, Any]
+
+
+def time_at_most(row: Row) -> str:
+    """Return what a plan takes at most, not rounded down; empty where that is not known."""
+    most = row["run_time_at_most"]
+    return "" if most is None else duration(most if most == row["run_time"] else rounded_up(most, "s"))
+
+
+def cost_at_most(row: Row) -> str:
+    """Return what a plan costs at most, not rounded down; empty where that is not known."""
+    most = row["cost_at_most"]
+    return "" if most is None else dollars(most if most == row["cost"] else rounded_up(most, "USD"))
 
 
 def figures_of(row: Row, confidence: float) -> list[tuple[str, str]]:
