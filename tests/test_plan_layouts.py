@@ -13,7 +13,7 @@ from perfmodel import Catalogue, InputError, Scenario, predict
 from perfmodel.core.candidates import TooManyCandidates, at_most
 from perfmodel.decide.economics import economics
 from perfmodel.decide.planning import Goal, search
-from perfmodel.hardware.machine_words import told_apart
+from perfmodel.hardware.machine_words import distinct_names
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.layout import DEGREES
 from perfmodel.model.prediction.memory_odds import stated_odds
@@ -128,7 +128,7 @@ def test_four_clouds_are_compared_for_a_trillion_tokens(invoke):
     assert f"tensor {chosen['layout']['tensor_parallel']} x " in " ".join(shown.split())
     assert all(len(line) <= 80 for line in shown.splitlines() if not line.startswith("perfmodel predict "))
     for row in (chosen, *answer["front"]):  # words are whole
-        (name,) = told_apart([row["accelerator_name"]]).values()
+        (name,) = distinct_names([row["accelerator_name"]]).values()
         assert f"{row['world_size']} x {name}, {row['provider']}" in shown
         assert f"{row['provider']} {row['name']})" in " ".join(shown.split())
 

@@ -314,22 +314,6 @@ def dollars(amount: float) -> str:
     return f"${amount:.2f}".removesuffix(".00")
 
 
-def rounded_up(value: float, unit: str) -> float:
-    """Return the least time [s] or amount [USD] that is written in as many digits and is not below another.
-
-    A limit that people read, such as what a run takes at most, must not be rounded down.
-
-    >>> duration(rounded_up(181.4 * 86400, "s")), dollars(rounded_up(12.2541e6, "USD"))
-    ('182 days', '$12.26M')
-    """
-    write = duration if unit == "s" else dollars
-    for step in range(200):  # three digits are within 0.5 %
-        shown = parse(write(value * (1 + step / 20000)), unit)
-        if shown >= (1 - 1e-9) * value:
-            return shown
-    return value
-
-
 def thousands(amount: float) -> str:
     """Return an amount as short text for a column: three digits, k or M, without an exponent.
 

@@ -122,12 +122,12 @@ def several_words(count: int, accelerator: str) -> str:
     return f"{count:,} {_FORM.sub('', accelerator)}" if count == 1 else f"{count:,} {kind_words(accelerator)}"
 
 
-def told_apart(accelerators: Iterable[str]) -> dict[str, str]:
+def distinct_names(accelerators: Iterable[str]) -> dict[str, str]:
     """Return accelerators -> their names without form and memory, or with as much as tells them apart.
 
-    >>> list(told_apart(["A100 SXM4 40 GB", "A100 SXM4 80 GB", "B200 SXM 180 GB"]).values())
+    >>> list(distinct_names(["A100 SXM4 40 GB", "A100 SXM4 80 GB", "B200 SXM 180 GB"]).values())
     ['A100 40 GB', 'A100 80 GB', 'B200']
-    >>> list(told_apart(["H100 PCIe 80 GB", "H100 SXM5 80 GB"]).values())
+    >>> list(distinct_names(["H100 PCIe 80 GB", "H100 SXM5 80 GB"]).values())
     ['H100 PCIe 80 GB', 'H100 80 GB']
     """
     left = dict.fromkeys(accelerators)

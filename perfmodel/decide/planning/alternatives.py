@@ -13,7 +13,8 @@ import numpy as np
 from perfmodel.core.candidates import TooManyCandidates
 from perfmodel.core.errors import InputError
 from perfmodel.core.problem import Note
-from perfmodel.core.units import dollars, duration, many, percent, rounded_up
+from perfmodel.core.units import dollars, duration, many, percent
+from perfmodel.decide.planning.figures import rounded_up
 from perfmodel.decide.planning.goal import BATCH_TOO_LARGE, Goal
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.searches import search

@@ -7,10 +7,10 @@ from typing import Any
 
 from perfmodel.core.choices import PriceKind
 from perfmodel.core.sentences import capitalised, likely_to_be
-from perfmodel.core.units import dollars, duration, many, percent, plural, rounded_up
+from perfmodel.core.units import dollars, duration, many, percent, plural
 from perfmodel.decide.planning.alternatives import alternatives, cap_binds, unkept
 from perfmodel.decide.planning.each_kind import which_kind
-from perfmodel.decide.planning.figures import cost_at_most, time_at_most
+from perfmodel.decide.planning.figures import cost_at_most, rounded_up, time_at_most
 from perfmodel.decide.planning.goal import Goal
 from perfmodel.decide.planning.price_words import (
     IN_PARENTHESES,

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from perfmodel.core.units import counted, percent
 from perfmodel.decide.planning.front import evenly_spaced
 from perfmodel.decide.planning.price_words import basis_words, priced_name
-from perfmodel.hardware.machine_words import told_apart
+from perfmodel.hardware.machine_words import distinct_names
 
 Row = Mapping[str, Any]
 
@@ -115,7 +115,7 @@ def short_names(rows: Sequence[Row]) -> list[ShortName]:
     >>> str(short_names([rows[0] | {"servers": 4}])[0])
     '16 x H100, AWS, with 4 parameter servers'
     """
-    called = told_apart(row["accelerator_name"] for row in rows)
+    called = distinct_names(row["accelerator_name"] for row in rows)
     names = [(called[row["accelerator_name"]], row["provider"] or row["name"]) for row in rows]
     nodes: dict[tuple[str, str], set[str]] = {}
     for row, name in zip(rows, names, strict=True):

@@ -8,10 +8,10 @@ from typing import Any
 import click
 from rich.text import Text
 
-from perfmodel.core.units import counted, duration, percent, rate, rounded_up, three_digits
+from perfmodel.core.units import counted, duration, percent, rate, three_digits
 from perfmodel.decide.planning import SearchResult
 from perfmodel.decide.planning.each_kind import COLUMNS, best_of_each_kind
-from perfmodel.decide.planning.figures import figures_of, time_at_most
+from perfmodel.decide.planning.figures import figures_of, rounded_up, time_at_most
 from perfmodel.decide.planning.launch import predict_command, slurm_job, torchrun, with_options
 from perfmodel.decide.planning.plan_verdict import notes, that_matter, verdict
 from perfmodel.decide.planning.price_words import price_rows
