@@ -39,6 +39,12 @@ def test_plans_have_names_that_a_phone_shows_whole():
     assert set(table["from"]) >= {"AWS", "Azure"}
 
 
+def test_the_start_page_says_which_ways_to_train_are_a_fine_tuning():
+    (how,) = [each for each in opened("start").radio if each.label == "How do you train it?"]
+    assert how.options[0] == "all weights: from nothing, or a full fine-tuning"
+    assert how.options[1].startswith("LoRA: a fine-tuning")
+
+
 def test_a_fine_tuning_by_adapters_is_not_held_against_pre_training():
     """The note on compute-optimal tokens is of a training from nothing."""
     goal = Goal(workload="llama-2-7b", tokens=1e9, instances=("p4d.24xlarge",), max_gpus=8)

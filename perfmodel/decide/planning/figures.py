@@ -1,4 +1,4 @@
-"""What a plan takes and costs at most, and its figures that the card lacks: every interface shows the same."""
+"""What a plan takes and costs at most, and figures that its card lacks: every interface shows the same."""
 
 from __future__ import annotations
 
