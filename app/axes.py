@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from app.figure import Figure
@@ -14,7 +14,7 @@ SHOWN = ("s", "B", "B/s", "FLOP/s")
 """Units that are written with prefixes."""
 HOUR, DAY = 3600, 86400
 MIB = 2**20
-LONG_TIMES = (60, 600, HOUR, 6 * HOUR, DAY, 7 * DAY, 30 * DAY, 90 * DAY, 365 * DAY, 1000 * DAY)
+LONG_TIMES = (60, 600, HOUR, *(days * DAY for days in (0.25, 1, 7, 30, 90, 365, 1000, 10_000)))
 """Possible ticks of a logarithmic axis for times from a minute on [s]."""
 CLOSE_TIMES = tuple(
     sorted({*LONG_TIMES, 180, 1800, 2 * HOUR, 12 * HOUR, 2 * DAY, 4 * DAY, 14 * DAY, 60 * DAY, 180 * DAY})
@@ -24,7 +24,7 @@ FEW_TICKS = 4
 MOST_TICKS = 7
 MOST_ACROSS = 6
 """Most ticks of a logarithmic x axis, so that on a phone they stay level."""
-APART = 1 / 8
+APART = 1 / 6
 """Least distance of two of its ticks, over its length: on a phone their texts do not touch."""
 _UNIT = re.compile(r" \[([^\]]+)\]$")
 
@@ -51,7 +51,8 @@ def say_units(figure: Figure) -> None:
             if unit == "B" and is_logarithmic and are_binary(values):
                 ticks = binary_ticks(ticks, min(values), max(values))
             if is_logarithmic and name[0] == "x":
-                ticks = apart(ticks[:: math.ceil(len(ticks) / MOST_ACROSS) or 1])
+                some = ticks[:: math.ceil(len(ticks) / MOST_ACROSS) or 1]
+                ticks = apart(some, max([*some, *values]) / min([*some, *values]))
             axis |= {"tickvals": ticks, "ticktext": [tick_text(each, unit) for each in ticks]}
             axis.pop("dtick", None)
         elif unit == "GiB":
@@ -180,16 +181,19 @@ def logarithmic_ticks(low: float, high: float, unit: str) -> list[float]:
     return [int(each) if each >= 1 else each for each in ticks[:: math.ceil(len(ticks) / MOST_TICKS) or 1]]
 
 
-def apart(ticks: Iterable[float]) -> list[float]:
+def apart(ticks: Sequence[float], ends: float) -> list[float]:
     """Return the ticks of a logarithmic axis without those too close to the one before.
 
-    >>> apart([1, 10, 12, 100])
-    [1, 10, 100]
+    Parameters
+    ----------
+    ends : upper end of the axis over its lower end
+
+    >>> apart([1, 10, 12, 100], 100), apart([60, 90, 180, 1000], 30000 / 60)
+    ([1, 10, 100], [60, 180, 1000])
     """
-    some = list(ticks)
-    kept = some[:1]
-    for each in some[1:]:
-        if math.log(each / kept[-1]) >= APART * math.log(some[-1] / some[0]):
+    kept = list(ticks[:1])
+    for each in ticks[1:]:
+        if math.log(each / kept[-1]) >= APART * math.log(ends):
             kept.append(each)
     return kept
 

@@ -84,6 +84,7 @@ label:has(:focus-visible) {
 [class*=st-key-wrapped] [data-testid=stMarkdownContainer] > table td { white-space: normal !important; }
 [class*=st-key-wrapped] td:first-child { min-width: 7rem; }
 .st-key-machine-prices button:is([data-testid$=StepUp], [data-testid$=StepDown]) { display: none; }
+.st-key-wrapped-kinds td:first-child { min-width: 0; }
 .st-key-wrapped-changes td:first-child span { display: block; opacity: 0.8; }
 .st-key-sharing, .st-key-sharing [data-testid=stHorizontalBlock] { gap: 0.375rem !important; }
 .st-key-sharing button { padding: 0.125rem 0.5rem; min-height: 2rem; }

@@ -62,6 +62,7 @@ def arranged(known: Mapping[str, Option]) -> tuple[tuple[str, ...], tuple[str, .
     changed = {
         "tokens": known["tokens"]._replace(label="Tokens of the run", usual=f"{many(tokens)} (default)"),
         "samples": known["samples"]._replace(label="Or examples", usual="instead of tokens"),
+        "lora": known["lora"]._replace(usual="all weights (default)"),
     }
     return OF_TOKENS, TUNED, {**known, **changed}
 

@@ -54,9 +54,10 @@ def pareto(
         figure.add_scatter(
             x=[chosen["run_time"]],
             y=[payment(chosen)],
-            name=mark,
+            name=mark if chosen["cost_low_80"] is None else f"{mark}, with its 80 % intervals",
             mode="markers",
             marker={"color": ORANGE, "symbol": "star", "size": 17, "line": {"width": 1}},
+            **_error_bars(chosen),
             customdata=[next((i for i, row in enumerate(front) if row == chosen), len(front))],
             hovertemplate=f"{mark}<extra></extra>",
         )
@@ -70,6 +71,29 @@ def pareto(
     figure.update_xaxes(title="time of the run [s]", type="log")
     figure.update_yaxes(title="cost [USD]", type="log")
     return figure
+
+
+def _error_bars(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """Return Plotly's error bars of the 80 % intervals of a plan's time and cost; none of unknown ones."""
+    if plan["cost_low_80"] is None:
+        return {}
+    paid = payment(plan)
+    ends = {
+        "error_x": (plan["run_time"], plan["run_time_low_80"], plan["run_time_high_80"]),
+        "error_y": (paid, min(paid, plan["cost_low_80"]), max(paid, plan["cost_high_80"])),
+    }
+    return {
+        name: {
+            "type": "data",
+            "symmetric": False,
+            "array": [high - value],
+            "arrayminus": [value - low],
+            "color": ORANGE,
+            "thickness": 2,
+            "width": 6,
+        }
+        for name, (value, low, high) in ends.items()
+    }
 
 
 def _limit(colour: str, dash: str) -> dict[str, Any]:

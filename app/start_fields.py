@@ -22,6 +22,12 @@ RENT, OWN, MORE = "machines_to_rent", "my_own_machines", "machines_to_add"
 QUOTE, RUN = "a_quote", "a_run_I_measured"
 """What the question is about."""
 WHOLE, LORA, QLORA = "all_weights", "LoRA", "QLoRA"
+HOW_WORDS = {
+    WHOLE: "all weights: from nothing, or a full fine-tuning",
+    LORA: "LoRA: a fine-tuning by adapters",
+    QLORA: "QLoRA: the same on 4-bit weights",
+}
+"""Way to train -> what the page shows of it."""
 TUNED = {LORA: {"lora": "16"}, QLORA: {"lora": "16", "frozen-weights": "nf4"}}
 """Way to train adapters -> options that say so; 16 is a usual rank."""
 TOKENS, IMAGES = "tokens_per_second", "images_per_second"
@@ -51,9 +57,9 @@ HOW = one_of(
     "how",
     (WHOLE, LORA, QLORA),
     WHOLE,
-    "LoRA trains small adapters while the network's own weights stay as they are; QLoRA keeps those weights "
-    "in 4 bits.",
-)._replace(label="How do you train it?", kind="radio", session=f"{PAGE}-how")
+    "A fine-tuning starts from trained weights, and changes all of them or adapters alone. LoRA trains small "
+    "adapters while the network's own weights stay as they are; QLoRA keeps those weights in 4 bits.",
+)._replace(label="How do you train it?", kind="radio", session=f"{PAGE}-how", shows=HOW_WORDS.__getitem__)
 ON = one_of("on", (RENT, OWN, MORE, QUOTE, RUN), RENT, "")._replace(
     label="What is your question about?", kind="radio"
 )

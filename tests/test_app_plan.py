@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 from app import plan_prices
+from perfmodel.decide.planning import Goal, search
+from perfmodel.decide.planning.plan_verdict import notes
 from perfmodel.hardware.catalogue.store import Catalogue
 from tests.test_app import errors, opened, sound, words
 
@@ -24,6 +26,31 @@ def test_a_transformer_is_planned_by_tokens():
     tuned = opened("plan", **TRANSFORMER, lora="16")
     assert "How long is the fine-tuning?" in errors(tuned)
     assert "epochs" not in errors(opened("plan", **TRANSFORMER, lora="16", samples="1e5"))
+
+
+def test_plans_have_names_that_a_phone_shows_whole():
+    page = opened("plan", epochs="90", deadline="24h", pricing="on-demand,spot", **{"max-gpus": "64"})
+    table = next(each.value for each in page.dataframe if "machines" in each.value)
+    assert list(table.columns[:4]) == ["machines", "from", "time", "cost"]
+    alone = [name for name in table["machines"] if "parameter server" not in name]
+    assert len(alone) > 20
+    assert all(len(name) <= 15 for name in alone if "PCIe" not in name and "TPU" not in name)
+    assert {"on demand", "spot"} == set(table["price"])
+    assert set(table["from"]) >= {"AWS", "Azure"}
+
+
+def test_the_start_page_says_which_ways_to_train_are_a_fine_tuning():
+    (how,) = [each for each in opened("start").radio if each.label == "How do you train it?"]
+    assert how.options[0] == "all weights: from nothing, or a full fine-tuning"
+    assert how.options[1].startswith("LoRA: a fine-tuning")
+
+
+def test_a_fine_tuning_by_adapters_is_not_held_against_pre_training():
+    """The note on compute-optimal tokens is of a training from nothing."""
+    goal = Goal(workload="llama-2-7b", tokens=1e9, instances=("p4d.24xlarge",), max_gpus=8)
+    assert any("trained from nothing is compute-optimal" in note for note in notes(search(goal)))
+    tuned = search(goal.model_copy(update={"options": {"lora": 16}}))
+    assert not any("compute-optimal" in note for note in notes(tuned))
 
 
 def test_the_prices_of_the_catalogue_are_a_click_away():

@@ -13,6 +13,7 @@ from perfmodel import Catalogue, InputError, Scenario, predict
 from perfmodel.core.candidates import TooManyCandidates, at_most
 from perfmodel.decide.economics import economics
 from perfmodel.decide.planning import Goal, search
+from perfmodel.hardware.machine_words import distinct_names
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.layout import DEGREES
 from perfmodel.model.prediction.memory_odds import stated_odds
@@ -127,7 +128,8 @@ def test_four_clouds_are_compared_for_a_trillion_tokens(invoke):
     assert f"tensor {chosen['layout']['tensor_parallel']} x " in " ".join(shown.split())
     assert all(len(line) <= 80 for line in shown.splitlines() if not line.startswith("perfmodel predict "))
     for row in (chosen, *answer["front"]):  # words are whole
-        assert f"{row['world_size']} x {row['accelerator_name']}, {row['provider']}" in shown
+        (name,) = distinct_names([row["accelerator_name"]]).values()
+        assert f"{row['world_size']} x {name}, {row['provider']}" in shown
         assert f"{row['provider']} {row['name']})" in " ".join(shown.split())
 
 
@@ -385,7 +387,9 @@ def test_a_large_job_fails_as_llama_3_did_and_says_so():
         run = economics(prediction, of_run, Catalogue.built_in())["run"]
         assert row["run_time"] == pytest.approx(run["time"], rel=1e-9)
     notes = " ".join(plan.notes)
-    assert "10 T tokens is 62 x the compute-optimal 161 B" in notes
+    assert (
+        "10 T tokens are 62 x the 161 B at which llama-3-8b trained from nothing is compute-optimal" in notes
+    )
     small = perfmodel.plan("gpt2", samples=1e6, instances="p4d.24xlarge", max_gpus=8)
     assert any("nothing fails" in note for note in small.notes)
 

@@ -17,9 +17,10 @@ from perfmodel.decide.planning.plan_card import advice
 from perfmodel.decide.planning.plan_verdict import verdict
 from perfmodel.decide.planning.price_words import prices_compared
 from perfmodel.decide.planning.within import payment
+from perfmodel.decide.price_kinds import YEAR
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.planned import page_of_plan
-from tests.test_app import opened, words
+from tests.test_app import opened, typed, words
 
 LLAMA = {"workload": "llama-2-7b", "tokens": 100e9, "deadline": 30 * 86400.0}
 KINDS = {"instances": ("p4d.24xlarge",), "pricing": ("on-demand", "spot", "reserved-1y")}
@@ -61,9 +62,23 @@ def test_a_kind_without_a_price_says_what_to_give():
         Goal(**LLAMA, instances=("p5.48xlarge",), pricing=("on-demand", "reserved-1y"), max_gpus=8)
     )
     assert best_of_each_kind(result)[1].cells[:2] == ("reserved for 1 year", "no price known; give --price")
-    asked, _, _ = advice(result).partition(". ")
-    assert asked.startswith("Ask for the price of these machines reserved for 1 year: below $")
-    assert asked.endswith(" it is cheaper than on demand, as every hour of the term is paid")
+    rent = result.price_in_question.usd_per_hour
+    said = re.match(
+        r"Reserving these machines for 1 year does not pay for this run alone: every hour of the term is "
+        r"paid, so one would have to cost less than \$([\d.]+) an hour, against "
+        rf"\${rent:.2f} on demand\. Take ",
+        advice(result),
+    )
+    assert float(said[1]) == pytest.approx(rent * result.chosen["run_time"] / YEAR, rel=0.01)
+
+
+def test_a_reservation_that_may_pay_is_asked_for():
+    """Of a run of almost half a year; that is in each interface, the table of kinds included."""
+    goal = {"workload": "llama-2-7b", "tokens": 2e12, "instances": ("p5.48xlarge",), "max_gpus": 8}
+    result = search(Goal(**goal, pricing=("on-demand", "reserved-1y")))
+    assert 0.2 < result.chosen["run_time"] / YEAR < 1
+    assert advice(result).startswith("Ask for the price of these machines reserved for 1 year: below $")
+    assert " it is cheaper than on demand, as every hour of the term is paid. Take " in advice(result)
 
 
 def test_the_answer_begins_with_the_kind_of_price_to_take_on_the_same_machine():
@@ -81,10 +96,11 @@ def test_a_price_of_another_machine_is_called_so_and_ones_own_is_asked_for():
     """At the rent that is said, on demand costs as much as the spot price that is known."""
     both, kinds = ("p6-b200.48xlarge", "p4d.24xlarge"), ("on-demand", "spot")
     result = search(Goal(**LLAMA, instances=both, pricing=kinds, max_gpus=16))
-    assert re.match(
-        r"Spot, not on demand: \$[\d,]+ against \$[\d,]+ on demand, on other machines, as no such price of "
-        r"these is known: 2 machines of 8 x A100 .* days\. Take ",
-        advice(result),
+    assert advice(result).startswith("Take ")
+    assert re.search(
+        r"No price on demand of these machines is known\. Of other machines with one the best is 2 machines "
+        r"of 8 x A100 SXM4 40 GB \(AWS\): on demand \$[\d,]+, [\d.]+ days; spot \$[\d,]+, [\d.]+ days\. ",
+        " ".join(verdict(result)),
     )
     (on_demand, spot) = best_of_each_kind(result)
     assert on_demand.cells[1].startswith("other machines: ")
@@ -116,6 +132,8 @@ def test_the_limit_of_gpus_is_named_with_what_more_would_keep():
     assert first.startswith("With at most 512 GPUs (--max-gpus) no plan of known price meets ")
     (more,) = [one for one in alternatives(result) if one.option == "max-gpus"]
     assert f"--max-gpus {more.value} (default: 512) and a budget of $" in first
+    (more_gpus,) = [line for line in verdict(result) if line.startswith(f"With --max-gpus {more.value} ")]
+    assert re.search(r", \d+ % likely to miss the deadline\.$", more_gpus)  # the budget is another one there
     kept = goal.model_copy(update={"max_gpus": more.value, "budget": more.along_with["budget"][1]})
     assert search(kept).met
     assert not search(kept.model_copy(update={"max_gpus": 512})).met
@@ -163,7 +181,9 @@ def test_the_page_shows_each_kind_of_price_and_the_figures_of_the_command():
     page = opened(
         "plan", workload="gpt2", instance="p4d.24xlarge", pricing="on-demand,spot", **{"max-gpus": "8"}
     )
-    (kinds,) = [each.value for each in page.dataframe if "kind of price" in each.value]
-    assert list(kinds["kind of price"]) == ["on demand", "spot"]
+    page.session_state["fold-More on this plan, and others to consider"] = True
+    page.run()
+    (kinds,) = [each.value for each in page.markdown if "| kind of price |" in each.value]
+    assert re.findall(r"^\| (on demand|spot) \|", typed(kinds), re.MULTILINE) == ["on demand", "spot"]
     assert re.search(r"tokens/s, MFU [\d.]+\s?%", words(page))
     assert "of the time is work kept" in words(page)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 from datetime import date
 from statistics import mean, stdev
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from app.looks import labelled
 from perfmodel.core.choices import PriceKind
 from perfmodel.core.errors import InputError
+from perfmodel.core.units import dollars
 from perfmodel.decide.chance import run_factors
 from perfmodel.decide.commitments import commitment_of, commitment_words, pays_from
 from perfmodel.decide.comparison import case_of, compare
@@ -38,6 +40,7 @@ from perfmodel.model.prediction import predict
 CATALOGUE = Catalogue.built_in()
 RESERVED = Conditions(pricing="reserved-3y")
 P4D = {"epochs": 90.0, "instances": ("p4d.24xlarge",), "max_gpus": 64}
+P6 = P4D | {"instances": ("p6-b200.48xlarge",), "max_gpus": 8}
 
 
 def test_every_price_has_a_region_a_date_and_a_source_and_is_below_that_on_demand():
@@ -162,14 +165,34 @@ def test_spot_or_reserved_is_answered_in_words():
         f"takes {100 * longer:.0f} % longer, with {chosen['interruptions']:.1f} interruptions expected"
         in spot
     )
+    assert spot.endswith(" expected, if taken back as often as p3.2xlarge of AWS in 2023.")
     (reserved,) = [line for line in said if line.startswith("Reserved for 1 year")]
     assert "it pays where the machines work 232 days of the 365" in reserved
     assert result.left_out[WASTED] == len(rows) / 2
     assert all(row["price_basis"] != "reserved for 1 year" for row in rows)
-    assert any("taken back every 16.4 h, assumed" in note for note in notes(result))
+    assert any("taken back every 16.4 h, assumed as of p3.2xlarge of AWS in 2023" in n for n in notes(result))
     prices = page_of_plan(result, None, CATALOGUE).tables[-1].rows
     machine = "8 x A100 SXM4 40 GB (AWS p4d.24xlarge)"
     assert {machine, f"{machine}, spot"} <= {row[0] for row in prices}
+
+
+def test_a_spot_plan_names_its_price_and_what_it_would_cost_on_demand():
+    result = search(Goal(**P4D, pricing=("spot",)))
+    chosen, price = result.chosen, result.price_in_question
+    rent = f"; a machine is {dollars(price.usd_per_hour)} an hour in {price.region}, {price.date}"
+    assert card_of_plan(result).cost.endswith(f", spot{rent}")
+    (line,) = [
+        line for line in verdict(result) if line.startswith("On demand, to fall back on: $21.96 an hour")
+    ]
+    alike = ("world_size", "iteration_time", "strategy", "precision")
+    alone = search(Goal(**P4D, pricing=("on-demand",), local_batch_sizes=(chosen["local_batch_size"],)))
+    (same,) = [
+        row for row in map(alone.row, range(len(alone))) if all(row[name] == chosen[name] for name in alike)
+    ]
+    said = float(re.search(r"about \$([\d,.]+) for the run without", line)[1].replace(",", ""))
+    assert said == pytest.approx(same["cost"], rel=0.01)
+    (none,) = [line for line in verdict(search(Goal(**P6, pricing=("spot",)))) if "on demand" in line]
+    assert none == "No price on demand of these machines is known, to fall back on."
 
 
 def test_reserved_alone_says_what_it_commits_to():

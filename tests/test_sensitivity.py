@@ -31,6 +31,7 @@ from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
 from perfmodel.model.setting.resolve import resolve
 from perfmodel.model.step.terms import added
+from tests.test_app import opened
 
 BUILT_IN = Catalogue.built_in()
 SCENARIOS = {
@@ -390,9 +391,21 @@ def test_the_best_of_each_lever_comes_first_in_the_command_and_on_the_page():
     )
     assert "number format" not in said  # of which nobody chooses a quarter less
     (now,) = faster_now(answered["crossovers"])
+    assert [turn["words"] for turn in answered["crossovers"] if turn["faster_now"]] == [now]
+    assert len(answered["crossovers"]) > 1
     assert now.startswith("for this job one parameter server is 2 % faster than all-reduce; ")
     assert said.endswith(f" {now[0].upper()}{now[1:]}.")
     assert "traffic_inefficiency" not in printed
+
+
+def test_the_chart_says_from_what_to_what_and_leaves_out_what_nobody_can_choose():
+    test = opened("sensitivity", gpus="32")
+    figure = json.loads(test.get("plotly_chart")[0].proto.spec)
+    drawn = [note["text"] for note in figure["layout"]["annotations"]]
+    assert "Memory bandwidth: 900 GB/s to 1.12 TB/s" in drawn
+    assert "Batch per GPU: 64 samples to 80 samples" in drawn
+    assert "Time in memory-bound kernels: 25 % less" in drawn
+    assert not any(text.startswith("Bytes of each number") for text in drawn)
 
 
 def test_the_command_tells_the_same(tmp_path):

@@ -1,6 +1,6 @@
 """Page Plan: machines to rent within a deadline and a budget; a click on a plan opens its prediction."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import streamlit as st
@@ -18,7 +18,6 @@ from app import (
     to_compare,
 )
 from app.backend import backend
-from app.figure import Figure
 from app.layout import (
     PageRequest,
     copy_buttons,
@@ -30,11 +29,11 @@ from app.layout import (
     shell_command,
 )
 from app.looks import begun, for_planners, labelled
-from app.plain import plain
+from app.plain import markdown, plain
 from perfmodel.core.units import dollars, duration, percent
 from perfmodel.decide.planning import Goal
 from perfmodel.decide.planning.each_kind import COLUMNS, OfKind
-from perfmodel.decide.planning.figures import figures_of
+from perfmodel.decide.planning.figures import cost_at_most, figures_of, time_at_most
 from perfmodel.decide.planning.table_words import mark_of, short_names
 from perfmodel.decide.planning.within import payment
 from perfmodel.model.prediction.answer_card import Card
@@ -42,8 +41,10 @@ from perfmodel.model.prediction.names import network_name
 
 START = {"deadline": "24h", "max-gpus": 64}
 BODY = ("deadline", "budget", "confidence", "max-gpus")
-NAME, AMOUNT = 180, 72
-# Widths of the columns that a phone shows at once [px].
+NARROW = {"machines": 124, "from": 58, "time": 76, "cost": 68}
+# Column -> width [px]: a phone shows these at once.
+SHOWN = 3
+# Sentences before the table; the others are in a fold.
 SIDE = ("workload", "accelerator", "instance", "node", "strategy", "precision", "pricing", "price")
 
 
@@ -55,18 +56,20 @@ def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:
 def table(rows: list[dict[str, Any]], result: dict[str, Any]) -> list[dict[str, Any]]:
     """Return plans of an answer as a table, with marks and what they take and cost at most.
 
-    Plan, time and cost come first, so that a phone shows them.
+    Machines, who has them, time and cost come first, so that a phone shows them.
     """
     confidence = result["goal"]["confidence"]
-    at = f"at {percent(confidence)}"
+    at, names = f"at {percent(confidence)}", short_names(rows)
     return [
         {
-            "plan": name,
+            "machines": name.machines,
+            "from": name.offered_by,
             "time": duration(row["run_time"]),
             "cost": "" if row["cost"] is None else dollars(payment(row)),
             "mark": mark_of(row, result),
-            f"time {at}": "" if row["run_time_at_most"] is None else duration(row["run_time_at_most"]),
-            f"cost {at}": "" if row["cost_at_most"] is None else dollars(row["cost_at_most"]),
+            **({"price": name.price_kind or "on demand"} if any(each.price_kind for each in names) else {}),
+            f"time {at}": time_at_most(row),
+            f"cost {at}": cost_at_most(row),
             "strategy": row["strategy"],
             "precision": row["precision"],
             **({"epochs": row["epochs"]} if any(each["epochs"] for each in rows) else {}),
@@ -75,7 +78,7 @@ def table(rows: list[dict[str, Any]], result: dict[str, Any]) -> list[dict[str, 
             "machine": row["name"],
             "why not": row.get("why", ""),
         }
-        for name, row in zip(short_names(rows), rows, strict=True)
+        for name, row in zip(names, rows, strict=True)
     ]
 
 
@@ -102,21 +105,6 @@ def load(rows: list[dict[str, Any]], chosen: Any, workload: str, picked: dict[st
         file_marks.go_to("predict", query)
 
 
-def with_range(figure: Figure, plan: dict[str, Any], mark: str) -> Figure:
-    """Add the 80 % range of the plan in question's time and cost to the chart; return the chart."""
-    if plan["cost_low_80"] is not None:
-        figure.add_scatter(
-            x=[plan["run_time_low_80"], plan["run_time_high_80"]],
-            y=[plan["cost_low_80"], plan["cost_high_80"]],
-            name=f"80 % of the {mark}",
-            mode="lines",
-            line={"color": charts.ORANGE, "width": 5},
-            opacity=0.5,
-            hoverinfo="skip",
-        )
-    return figure
-
-
 def plans_to_compare(
     rows: list[dict[str, Any]], workload: str, picked: dict[str, Any]
 ) -> dict[str, dict[str, Any]]:
@@ -130,13 +118,11 @@ def plans_to_compare(
 def draw_front(
     result: dict[str, Any], plan: Mapping[str, Any] | None, goal: Goal, request: PageRequest
 ) -> None:
-    """Draw the chart of plans, if there are any, the one in question with its range."""
+    """Draw the chart of plans, if there are any."""
     if not result["front"]:
         return
     mark = "chosen" if result["met"] else "surest"
     drawn = scatter_charts.pareto(result["front"], result["lost"], plan, goal.deadline, goal.budget, mark)
-    if plan:
-        with_range(drawn, dict(plan), mark)
     event = charts.draw(drawn, "plan", result["verdict"][0], height=440, on_select="rerun")
     st.caption("Click a point, or a row below, to load it into Predict")
     load(rows_of(result), event, goal.workload, request.picked)
@@ -146,12 +132,18 @@ def draw_kinds(result: dict[str, Any]) -> None:
     """Draw the best plan at each kind of price, where several were asked for."""
     rows = [dict(zip(COLUMNS, OfKind(**each).cells, strict=True)) for each in result["by_kind"]]
     if rows:
-        st.dataframe(rows, hide_index=True, key="kinds")
+        with st.container(key="wrapped-kinds"):
+            st.markdown(markdown([{name: plain(cell) for name, cell in row.items()} for row in rows]))
 
 
 def words(plan: Mapping[str, Any], confidence: float) -> str:
     """Return the figures of a plan that its card does not have, with their labels, as a sentence."""
     return begun("; ".join(f"{label} {value}".strip() for label, value in figures_of(plan, confidence))) + "."
+
+
+def listed(lines: Iterable[str]) -> str:
+    """Return sentences as a list in Markdown."""
+    return "\n".join(f"* {plain(for_planners(line))}" for line in lines)
 
 
 def page(request: PageRequest) -> None:
@@ -168,8 +160,7 @@ def page(request: PageRequest) -> None:
         plan = result["chosen"] or result["surest"]
         draw_kinds(result)
     draw_front(result, plan, goal, request)
-    more += [words(plan, goal.confidence)] if plan else []
-    st.markdown("\n".join(f"* {plain(for_planners(line))}" for line in more))
+    st.markdown(listed(more[:SHOWN]))
     if plan is None:
         plan_prices.draw(result["unpriced"], request.picked)
     rows, mark = in_question_first(rows_of(result), plan), "chosen" if result["met"] else "surest"
@@ -186,9 +177,7 @@ def page(request: PageRequest) -> None:
             selection_mode="single-row",
             key="plans",
             column_config={
-                "plan": st.column_config.TextColumn(width=NAME),
-                "time": st.column_config.TextColumn(width=AMOUNT),
-                "cost": st.column_config.TextColumn(width=AMOUNT),
+                **{name: st.column_config.TextColumn(width=width) for name, width in NARROW.items()},
                 "epochs": st.column_config.NumberColumn(format="localized"),
             },
         )
@@ -200,6 +189,9 @@ def page(request: PageRequest) -> None:
         download_buttons(
             "plan", sharing.csv_of_plans(result), result, plan_form.report_page(goal, searched, command)
         )
+    with fold("More on this plan, and others to consider") as is_open:
+        if is_open:
+            st.markdown(listed([*more[SHOWN:], *([words(plan, goal.confidence)] if plan else [])]))
     with fold("How it would be started") as is_open:
         if is_open and result["launch"]:
             own = "".join(f" --specs {file.name}" for file in session_hardware.specs())

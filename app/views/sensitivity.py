@@ -28,7 +28,7 @@ from app.titles import job_of
 from perfmodel.core.units import per_cent, three_digits
 from perfmodel.decide.sensitivity import levers
 from perfmodel.decide.sensitivity.input_words import limit_words, value_words, words_of
-from perfmodel.decide.sensitivity.per_sample import Effect, effects
+from perfmodel.decide.sensitivity.per_sample import STEP, Effect, effects
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.card import card_of
@@ -79,7 +79,9 @@ def savings(rows: list[Effect]) -> Figure:
     figure.update_layout(barmode="overlay", showlegend=True, legend={"font": {"size": 11}}, margin=margin)
     figure.update_yaxes(visible=False, autorange=False, range=[len(rows) - 0.6, -0.8], fixedrange=True)
     most = 100 * max(row.saving[0] for row in rows)
-    figure.update_xaxes(title="saved of the time per sample", ticksuffix=" %", range=[0, 1.2 * most])
+    figure.update_xaxes(
+        title="saved of the time per sample by 25 % more or less", ticksuffix=" %", range=[0, 1.2 * most]
+    )
     return figure
 
 
@@ -94,10 +96,12 @@ def figures(every: list[Effect]) -> dict[str, answer_card.Shown]:
 
 
 def _change(effect: Effect) -> str:
-    """Return a change of an input in words, with what it is now where that has a unit."""
-    value, unit = effect.row["value"], effect.row["unit"]
-    now = "" if unit == "1" else f" than {value_words(value, unit)}"
-    return f"{_input(effect)}: {levers.step_words(effect)}{now}"
+    """Return a change of an input in words: from what to what, of a number without a unit in per cent."""
+    value, unit, name = effect.row["value"], effect.row["unit"], _input(effect).partition(" (")[0]
+    if unit == "1":
+        return f"{name}: {levers.step_words(effect)}"
+    changed = value * (1 + STEP if effect.saving[1] == "more" else 1 - STEP)
+    return f"{name}: {value_words(value, unit)} to {value_words(changed, unit)}"
 
 
 def _whole(line: str) -> str:
@@ -183,7 +187,9 @@ def page(request: PageRequest) -> None:
         report = backend().sensitivity(request.scenario(), conditions)
         prediction = request.predict()
     every = effects(report.inputs, report.iteration_time)
-    rows = [each for each in every if each.saving[0] > levers.LEAST]
+    rows = [
+        each for each in every if each.saving[0] > levers.LEAST and each.row["name"] not in levers.NOT_CHOSEN
+    ]
     rows = sorted(rows, key=lambda each: -each.saving[0])[:DRAWN]
     unfit = ""
     if not prediction.memory.fits:
@@ -198,8 +204,7 @@ def page(request: PageRequest) -> None:
     if rows:
         charts.draw(savings(rows), "savings", advice, height=110 + 42 * len(rows))
     sharing.here()
-    now = levers.faster_now(report.crossovers)
-    turns = [each["words"] for each in report.crossovers if each["words"] not in now]
+    turns = [each["words"] for each in report.crossovers if not each["faster_now"]]
     if turns:
         st.markdown(f"**Where the answer changes**\n{_listed(turns)}")
     for note in report.notes:

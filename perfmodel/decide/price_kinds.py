@@ -53,6 +53,18 @@ def measured_interruptions(provider: str | None, catalogue: Catalogue) -> Interr
     return next((each for each in known if each.provider == provider), next(iter(known), None))
 
 
+def rate_from(provider: str | None, catalogue: Catalogue) -> str:
+    """Return which machine's rate of interruptions is taken, of which year; empty where none is known.
+
+    >>> rate_from("Azure", Catalogue.built_in())
+    'p3.2xlarge of AWS in 2023'
+    """
+    measured = measured_interruptions(provider, catalogue)
+    return (
+        "" if measured is None else f"{measured.instance} of {measured.provider} in {measured.measured_on:%Y}"
+    )
+
+
 def rate_spread(conditions: Conditions, provider: str | None, catalogue: Catalogue) -> float:
     """Return how far off the rate of interruptions may be: its standard deviation in log rate.
 
@@ -153,11 +165,13 @@ def interruption_words(
         if conditions.interruptions is None:
             every = duration(HOUR / measured.per_machine_hour)
             factor = math.exp(measured.rate_spread or 0.0)
+            taken = f"{basis}{'' if same else ' as'} of {rate_from(provider, catalogue)}"
             spread = (
                 f", within a factor of {factor:.0f} at one standard deviation" if measured.rate_spread else ""
             )
             lines.append(
-                f"{TAKEN_BACK} {every}, {basis}{spread}: as {which} ({measured.source}; --interruptions)"
+                f"{TAKEN_BACK} {every}, {taken}{spread}: from {measured.measured_on.isoformat()} "
+                f"({measured.source}; --interruptions)"
             )
         if conditions.restart_time is None:
             after = duration(measured.back_after)

@@ -1,6 +1,8 @@
 """Accelerators, links and machines as people call them, from the names of their specs."""
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.link import Link
@@ -8,8 +10,10 @@ from perfmodel.hardware.node import Node
 
 _BRANDS = re.compile(r"\b(?:Instinct|Tesla|GeForce|AWS) ")
 """Words of a vendor's name for a product that nobody needs to tell it from others."""
-_FORM = re.compile(r" (?:SXM\d?|PCIe|OAM|NVL|Grace Hopper|\d+ GB)(?![\w-]).*")
+_FORM = re.compile(r" (?:SXM\d?|PCIe|OAM|NVL|Grace Hopper|GPU|\d+ GB)(?![\w-]).*")
 """Form and memory of an accelerator, from which a title is free."""
+_LEFT_OUT = (_FORM, re.compile(r" (?:SXM\d?|PCIe|OAM|NVL)(?![\w-])"), re.compile(r" SXM\d?(?![\w-])"))
+"""What a short name leaves out: form and memory, the form alone, the usual form alone."""
 _ONE = re.compile(r"\((?:one )?([^)]*)\)")
 """An addition in parentheses."""
 _PORT = re.compile(r"Ethernet (\d+ Gbit/s) (?:over kernel|with) (TCP|RDMA).*")
@@ -116,6 +120,23 @@ def several_words(count: int, accelerator: str) -> str:
     if accelerator.islower():
         return f"{count:,} x {accelerator}"
     return f"{count:,} {_FORM.sub('', accelerator)}" if count == 1 else f"{count:,} {kind_words(accelerator)}"
+
+
+def distinct_names(accelerators: Iterable[str]) -> dict[str, str]:
+    """Return accelerators -> their names without form and memory, or with as much as tells them apart.
+
+    >>> list(distinct_names(["A100 SXM4 40 GB", "A100 SXM4 80 GB", "B200 SXM 180 GB"]).values())
+    ['A100 40 GB', 'A100 80 GB', 'B200']
+    >>> list(distinct_names(["H100 PCIe 80 GB", "H100 SXM5 80 GB"]).values())
+    ['H100 PCIe 80 GB', 'H100 80 GB']
+    """
+    left = dict.fromkeys(accelerators)
+    names: dict[str, str] = {}
+    for pattern in _LEFT_OUT:
+        short = {name: pattern.sub("", name) for name in left}
+        often = Counter(short.values())
+        names |= {name: words for name, words in short.items() if name not in names and often[words] == 1}
+    return {name: names.get(name, name) for name in left}
 
 
 def kind_words(accelerator: str) -> str:

@@ -14,6 +14,7 @@ from perfmodel.core.candidates import TooManyCandidates
 from perfmodel.core.errors import InputError
 from perfmodel.core.problem import Note
 from perfmodel.core.units import dollars, duration, many, percent
+from perfmodel.decide.planning.figures import rounded_up
 from perfmodel.decide.planning.goal import BATCH_TOO_LARGE, Goal
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.searches import search
@@ -30,8 +31,6 @@ TRIES = 4
 """Lengths of a run that are tried, each as long as the plans of the one before allow (a choice)."""
 LEAST = 0.01
 """Share of a run's tokens below which what the limits buy is no such run (a choice)."""
-ROUNDING = 1.00503
-"""Factor after which three digits are never below the number itself."""
 
 
 class Alternative(NamedTuple):
@@ -195,8 +194,8 @@ def _limits(result: SearchResult) -> list[Alternative]:
 
 
 def _limit(result: SearchResult, name: str, amount: float) -> tuple[float, float]:
-    """Return a limit and the value of it that ``amount`` keeps, which three digits do not fall below."""
-    return float(getattr(result.goal, name)), ROUNDING * float(amount)
+    """Return a limit and the value of it that ``amount`` keeps: as tables write it, not rounded down."""
+    return float(getattr(result.goal, name)), rounded_up(float(amount), "s" if name == "deadline" else "USD")
 
 
 def _defaults(

@@ -19,6 +19,9 @@ from perfmodel.model.prediction.intervals.ratio import chance_above_one, ratio_b
 
 Row = Mapping[str, Any]
 
+EVEN = 0.1
+"""By how much a chance to be better may be off one half between plans that are called about as good."""
+
 
 def binding(result: SearchResult) -> list[str]:
     """Return sentences on which limits (deadline, budget, GPUs, batch) exclude a better plan, if any.
@@ -74,13 +77,18 @@ def next_best(result: SearchResult) -> list[str]:
         return ["No other machine or size meets the limits."] if rejected else []
     row = able[0]
     price = "" if row["cost"] is None else f", {to_pay(row)}"
-    words = f"Next best is {offered_at(row)}: {duration(row['run_time'])}{price}"
+    plan = f"{offered_at(row)}: {duration(row['run_time'])}{price}"
+    words = f"Next best is {plan}"
     if by_cost and owes_more(row) and owes_more(chosen):
         return [f"{words}, {_dearer(payment(row) - payment(chosen))}."]
     chance = _chance(result, chosen, row)
     if chance is None:
         return [f"{words}."]
-    return [f"{words}; {likely_to_be('the cheaper' if by_cost else 'the faster', chance)} one."]
+    better = "cheaper" if by_cost else "faster"
+    if abs(chance - 0.5) <= EVEN:
+        positive = "cheap" if by_cost else "fast"
+        words = f"About as {positive} is {plan}"
+    return [f"{words}; {likely_to_be(f'the {better}', chance)} one."]
 
 
 def _dearer(more: float) -> str:

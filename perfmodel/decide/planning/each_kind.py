@@ -15,8 +15,8 @@ from perfmodel.core.units import dollars, duration, percent
 from perfmodel.decide.failures import goodput_of, states_bytes
 from perfmodel.decide.planning.price_words import offered, to_pay
 from perfmodel.decide.planning.results import SearchResult
-from perfmodel.decide.planning.within import payment
-from perfmodel.decide.price_kinds import BASIS, interrupted, uninterrupted
+from perfmodel.decide.planning.within import owes_more, payment
+from perfmodel.decide.price_kinds import BASIS, TERMS, interrupted, uninterrupted
 from perfmodel.decide.unknown_prices import UnknownPrice, even_rent, to_ask
 from perfmodel.hardware.catalogue.store import Catalogue
 
@@ -24,6 +24,8 @@ Row = dict[str, Any]
 
 NO_PRICE = "no price known; give --price"
 OTHERS = "other machines"
+FAR_BELOW = 0.2
+"""Share of a known price that no reservation goes down to (a choice)."""
 COLUMNS = ("kind of price", "best plan", "to pay", "run", "chance")
 
 
@@ -51,8 +53,8 @@ class OfKind(NamedTuple):
         sure = plan["probability"]
         return (
             name,
-            plan["machines"] if self.same_machine else f"{OTHERS}: {plan['machines']}",
-            dollars(payment(plan)),
+            offered(plan) if self.same_machine else f"{OTHERS}: {offered(plan)}",
+            f"{dollars(payment(plan))}{name.removeprefix('reserved') if owes_more(plan) else ''}",
             f"{duration(plan['run_time'])}{late}",
             "-" if sure is None else percent(sure),
         )
@@ -90,8 +92,7 @@ def _best(result: SearchResult, kind: PriceKind, mine: Row | None) -> OfKind:
 
 def _own_kind(result: SearchResult) -> PriceKind | None:
     """Return the kind of price of the plan in question; None without one."""
-    row = result.surest_row if result.chosen_row is None else result.chosen_row
-    price = None if row is None else result.machines[int(result.candidates["machine"][row])].price
+    price = result.price_in_question
     return None if price is None else price.kind
 
 
@@ -127,43 +128,73 @@ def _even(result: SearchResult, mine: Row, kind: PriceKind) -> float | None:
 def which_kind(result: SearchResult) -> str:
     """Return which kind of price to take and which not, with what each costs; empty where that is not asked.
 
-    The amounts are of the same machine where it has both prices; others are called so.  Of prices
-    that nobody knows it says which to ask for.
+    Amounts stand side by side for the same machine alone.  Of prices that nobody knows it says which to ask
+    for.
     """
     kinds, mine = best_of_each_kind(result), result.chosen
     own = _own_kind(result)
     if not kinds or mine is None or own is None:
         return ""
-    known = [each for each in kinds if each.plan is not None and each.kind != own]
-    if not known:
+    if all(each.plan is None for each in kinds if each.kind != own):
         return prices_to_ask(result)
+    known = [each for each in kinds if each.plan is not None and each.kind != own and each.same_machine]
+    if not known:
+        return ""
     names = " or ".join(BASIS[each.kind] for each in known)
     head = f"{BASIS[own].capitalize()}, not {names}: {_amount(result, mine)} against "
     amounts = [_against(result, each.plan, each.kind) for each in known if each.plan is not None]
-    where = ["" if each.plan is None else _where(each.plan, each.same_machine, mine) for each in known]
+    where = ["" if each.plan is None else _where(each.plan, mine) for each in known]
     if len(set(where)) == 1:
         return f"{head}{' and '.join(amounts)}{where[0]}."
     return f"{head}{'; and '.join(map(''.join, zip(amounts, where, strict=True)))}."
 
 
-def _where(plan: Row, same_machine: bool, mine: Row) -> str:
-    """Return on which machines a plan at another kind of price is, as a clause."""
-    if not same_machine:
-        unlike = f"{offered(plan)}, {duration(plan['run_time'])}"
-        return f", on {OTHERS}, as no such price of these is known: {unlike}"
+def on_other_machines(result: SearchResult) -> str:
+    """Return what other machines cost at the kinds of price that those to take have none of; empty without.
+
+    Where such a machine has the kind of price to take too, its amounts at both stand side by side.
+    """
+    mine, own = result.chosen, _own_kind(result)
+    lines = []
+    for each in best_of_each_kind(result):
+        plan = each.plan
+        if mine is None or own is None or plan is None or each.same_machine:
+            continue
+        machine = plan["node"], plan["accelerator"]
+        kinds = [one.price.kind if one.price and one[:2] == machine else None for one in result.machines]
+        both = _plan_on(result, [kind == own for kind in kinds]) if own in kinds else None
+        at = [(each.kind, plan), *([] if both is None else [(own, both)])]
+        amounts = [
+            f"{BASIS[kind]} {to_pay(one)}{_doubt(result, one)}, {duration(one['run_time'])}"
+            for kind, one in at
+        ]
+        lines.append(
+            f"No price {BASIS[each.kind]} of these machines is known. Of {OTHERS} with one the best is "
+            f"{offered(plan)}: {'; '.join(amounts)}."
+        )
+    return " ".join(lines)
+
+
+def _where(plan: Row, mine: Row) -> str:
+    """Return on how many of the same machines a plan at another kind of price is, as a clause."""
     some = "" if plan["world_size"] == mine["world_size"] else f"{plan['nodes']} of "
     return f", on {some}the same machines"
 
 
 def _against(result: SearchResult, plan: Row, kind: PriceKind) -> str:
     """Return what a plan costs at another kind of price, and what speaks against it."""
+    return f"{_amount(result, plan)} {BASIS[kind]}{_doubt(result, plan)}"
+
+
+def _doubt(result: SearchResult, plan: Row) -> str:
+    """Return what speaks against a plan, in parentheses; empty where nothing does."""
     sure, goal = plan["probability"], result.goal
     doubt = ", too late" if plan["meets_deadline"] is False else ""
     if plan["within_budget"] is False:
         doubt = f"{doubt}, over the budget"
     if not doubt and goal.limits.words and sure is not None and sure < goal.confidence:
         doubt = f", {likely_to_be('within the limits', sure)}"
-    return f"{_amount(result, plan)} {BASIS[kind]}{f' ({doubt[2:]})' if doubt else ''}"
+    return f" ({doubt[2:]})" if doubt else ""
 
 
 def _amount(result: SearchResult, plan: Row) -> str:
@@ -172,15 +203,30 @@ def _amount(result: SearchResult, plan: Row) -> str:
 
 
 def prices_to_ask(result: SearchResult) -> str:
-    """Return which prices of the machine in question to ask for; empty where all that matter are known."""
-    own = _own_kind(result)
+    """Return which prices of the machine in question to ask for; empty where all that matter are known.
+
+    Of a reserved one that would have to be far below the price to take it says that it does not pay.
+    """
+    price = result.price_in_question
     lacking = [each for each in best_of_each_kind(result) if not each.same_machine and each.kind != "owned"]
-    if own is None or not lacking:
+    if price is None or not lacking:
         return ""
+    own, rent = price.kind, price.usd_per_hour
+    evens = {each.kind: each.wins_below_usd_per_hour or rent for each in lacking}
+    hopeless = {kind: even for kind, even in evens.items() if kind in TERMS and even < FAR_BELOW * rent}
+    lines = [
+        f"Reserving these machines {BASIS[kind].removeprefix('reserved ')} does not pay for this run alone: "
+        f"every hour of the term is paid, so one would have to cost less than {dollars(even)} an hour, "
+        f"against {dollars(rent)} {BASIS[own]}."
+        for kind, even in hopeless.items()
+    ]
+    lacking = [each for each in lacking if each.kind not in hopeless]
+    if not lacking:
+        return " ".join(lines)
     names = [BASIS[each.kind] for each in lacking]
     names[0] = f"these machines {names[0]}"
     unknown = [
         UnknownPrice(name, each.wins_below_usd_per_hour, each.kind)
         for name, each in zip(names, lacking, strict=True)
     ]
-    return f"{capitalised(to_ask(unknown, BASIS[own]))}."
+    return " ".join([f"{capitalised(to_ask(unknown, BASIS[own]))}.", *lines])

@@ -1,13 +1,41 @@
-"""Figures of a plan that its card does not have, with labels: every interface shows the same."""
+"""What a plan takes and costs at most, and figures that its card lacks: every interface shows the same."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from perfmodel.core.units import per_cent, percent, rate, thousands
+from perfmodel.core.units import dollars, duration, parse, per_cent, percent, rate, thousands
 
 Row = Mapping[str, Any]
+
+
+def rounded_up(value: float, unit: str) -> float:
+    """Return the least time [s] or amount [USD] that is written in as many digits and is not below another.
+
+    A limit that people read, such as what a run takes at most, must not be rounded down.
+
+    >>> duration(rounded_up(181.4 * 86400, "s")), dollars(rounded_up(12.2541e6, "USD"))
+    ('182 days', '$12.26M')
+    """
+    write = duration if unit == "s" else dollars
+    for step in range(200):  # three digits are within 0.5 %
+        shown = parse(write(value * (1 + step / 20000)), unit)
+        if shown >= (1 - 1e-9) * value:
+            return shown
+    return value
+
+
+def time_at_most(row: Row) -> str:
+    """Return what a plan takes at most, not rounded down; empty where that is not known."""
+    most = row["run_time_at_most"]
+    return "" if most is None else duration(most if most == row["run_time"] else rounded_up(most, "s"))
+
+
+def cost_at_most(row: Row) -> str:
+    """Return what a plan costs at most, not rounded down; empty where that is not known."""
+    most = row["cost_at_most"]
+    return "" if most is None else dollars(most if most == row["cost"] else rounded_up(most, "USD"))
 
 
 def figures_of(row: Row, confidence: float) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from perfmodel.core.choices import PriceKind
@@ -9,6 +10,7 @@ from perfmodel.core.sentences import capitalised, likely_to_be
 from perfmodel.core.units import dollars, duration, many, percent, plural
 from perfmodel.decide.planning.alternatives import alternatives, cap_binds, unkept
 from perfmodel.decide.planning.each_kind import which_kind
+from perfmodel.decide.planning.figures import cost_at_most, rounded_up, time_at_most
 from perfmodel.decide.planning.goal import Goal
 from perfmodel.decide.planning.price_words import (
     IN_PARENTHESES,
@@ -21,7 +23,7 @@ from perfmodel.decide.planning.price_words import (
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.within import HOPELESS, owes_more, payment, wanted
 from perfmodel.decide.price_kinds import rate_words
-from perfmodel.decide.prices import no_price_words
+from perfmodel.decide.prices import Price, no_price_words
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.card import limit_of, memory_words, rests_on, rough_words
@@ -55,7 +57,7 @@ def card_of_plan(result: SearchResult) -> Card:
         machines=machines_words(plan, result.goal),
         run=run_words(plan),
         time=prediction.time_words,
-        cost=cost_words(plan),
+        cost=f"{cost_words(plan)}{_rent_words(result.price_in_question)}",
         chance=chance_words(plan, result.goal, prediction),
         memory=memory_words(prediction),
         limit=limit_of(prediction),
@@ -112,8 +114,7 @@ def at_most_words(goal: Goal, plan: Row) -> str:
     """Return what a plan takes and costs at most, as surely as asked for; empty where that is the point."""
     if plan["run_time_at_most"] is None or plan["run_time_at_most"] == plan["run_time"]:
         return ""
-    cost = "" if plan["cost_at_most"] is None else f" and {dollars(plan['cost_at_most'])}"
-    most = f"at most {duration(plan['run_time_at_most'])}{cost}"
+    most = f"at most {' and '.join(filter(None, [time_at_most(plan), cost_at_most(plan)]))}"
     if plan["memory"]["fits_probability"] < CERTAIN:  # a part of that risk; intervals of time have none of it
         return f"{percent(goal.confidence)} likely to fit and to take {most}"
     return likely_to_be(most, goal.confidence)
@@ -130,7 +131,7 @@ def _not_met(result: SearchResult, surest: Row) -> str:
     if sure is not None and sure >= 0.5:
         would.append(f"a risk of {percent(1 - sure)} (--confidence {int(100 * sure) / 100:g})")
     possible = f" It would be possible with {'; or '.join(would)}." if would else ""
-    possible += "".join(_unkept(goal, name, plan) for name, plan in unkept(result).items())
+    possible += _unkept(goal, unkept(result))
     hopeless = sure is not None and sure <= HOPELESS
     which = "None is likely; the nearest is" if hopeless else "The surest is"
     words = "" if sure is None or hopeless else f", with {percent(sure)}"
@@ -146,17 +147,29 @@ def _length_words(goal: Goal) -> str:
     return f"the run has {many(tokens)} tokens, {share} of the usual {many(usual.tokens)}"
 
 
-def _unkept(goal: Goal, name: str, plan: Row) -> str:
-    """Return that no plan keeps one limit whatever the other is, and which comes nearest."""
-    time, cost = plan["run_time_at_most"], plan["cost_at_most"]
-    sure = percent(goal.confidence)
-    if name == "budget":
-        limit, nearest = "budget, however long it takes", f"cheapest costs {dollars(cost)}"
-        other = f"in {duration(time)}"
-    else:
-        limit, nearest = "deadline at any cost", f"fastest takes {duration(time)}"
-        other = f"for {dollars(cost)}"
-    return f" No plan keeps the {limit}: the {nearest} at most ({sure}), {other} on {offered(plan)}."
+def _unkept(goal: Goal, plans: Mapping[str, Row]) -> str:
+    """Return which limits no plan keeps whatever the other is, and which plan comes nearest to each.
+
+    Parameters
+    ----------
+    plans : limit -> the plan that needs least of it
+    """
+    said = {
+        "deadline": "the deadline at any cost: the fastest takes at most {time} ({sure}), for {cost} "
+        "on {plan}",
+        "budget": "the budget, however long it takes: the cheapest costs at most {cost} ({sure}), in {time} "
+        "on {plan}",
+    }
+    words = [
+        said[name].format(
+            time=time_at_most(plan),
+            cost=cost_at_most(plan),
+            sure=percent(goal.confidence),
+            plan=offered(plan),
+        )
+        for name, plan in plans.items()
+    ]
+    return f" With at most {goal.max_gpus:,} GPUs no plan keeps {'; and none '.join(words)}." if words else ""
 
 
 def _over(goal: Goal, surest: Row) -> str:
@@ -164,9 +177,9 @@ def _over(goal: Goal, surest: Row) -> str:
     time, cost = surest["run_time_at_most"], surest["cost_at_most"]
     over = []
     if goal.deadline is not None and time is not None and time > goal.deadline:
-        over.append(f"over the deadline by {duration(time - goal.deadline)}")
+        over.append(f"over the deadline by {duration(rounded_up(time, 's') - goal.deadline)}")
     if goal.budget is not None and cost is not None and cost > goal.budget:
-        over.append(f"over the budget by {dollars(cost - goal.budget)}")
+        over.append(f"over the budget by {dollars(rounded_up(cost, 'USD') - goal.budget)}")
     return f": at most it is {' and '.join(over)} ({percent(goal.confidence)})" if over else ""
 
 
@@ -241,6 +254,14 @@ def cost_words(plan: Row) -> str:
     if owes_more(plan):
         return f"{paid_words(plan)}; the run uses {dollars(plan['cost'])} of it"
     return _amount(plan, "cost", dollars, basis_words(plan))
+
+
+def _rent_words(price: Price | None) -> str:
+    """Return the price of an hour of a machine, with its region and date, as a clause; empty without one."""
+    if price is None or price.kind == "owned":
+        return ""
+    listed = f" in {price.region}, {price.date}" if price.region and price.date else ", as given"
+    return f"; a machine is {dollars(price.usd_per_hour)} an hour{listed}"
 
 
 def _amount(plan: Row, name: str, show: Any, of: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from perfmodel.core.units import dollars, duration, many, per_cent, percent
@@ -10,7 +11,7 @@ from perfmodel.decide.failures import USUAL_CHECKPOINT_BANDWIDTH
 from perfmodel.decide.planning.alternatives import SHOWN, alternatives
 from perfmodel.decide.planning.binding import binding, next_best
 from perfmodel.decide.planning.caveats import extrapolated, harder_batches, of_options
-from perfmodel.decide.planning.each_kind import prices_to_ask
+from perfmodel.decide.planning.each_kind import on_other_machines, prices_to_ask
 from perfmodel.decide.planning.goal import USUAL_FAILURE_INTERVAL, Goal
 from perfmodel.decide.planning.plan_card import advice, at_most_words, compared
 from perfmodel.decide.planning.price_words import (
@@ -28,6 +29,7 @@ from perfmodel.hardware.software import DEFAULT_SOFTWARE
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.prediction.card import rough_words
 from perfmodel.model.prediction.limits import replicas_alone
+from perfmodel.model.prediction.memory_odds import CERTAIN
 from perfmodel.model.prediction.training.target import tokens_note
 from perfmodel.model.setting.sharing import predicts_tokens
 from perfmodel.workloads.recipes.token_recipes import largest_batch_run
@@ -39,6 +41,8 @@ NAMED = 4
 """Machines without a price that a sentence names."""
 HARDLY_DEARER, MUCH_SOONER = 0.05, 0.8
 """Share by which a plan may cost more, and of the time that it may take, to be named beside the cheapest."""
+NAMED_RISK = 0.1
+"""Share of the largest risk from which another is named with it."""
 NOT_WORTH_A_RISK = 0.02
 """Share of the cost, or of the time, below which a riskier plan that is better by it is not mentioned."""
 
@@ -62,10 +66,11 @@ def verdict(result: SearchResult) -> list[str]:
     if recipe is not None and recipe.starts:
         lines.append(f"Its run starts {recipe.starts}.")
     lines += harder_batches(result)
-    lines += binding(result)
     lines += prices_compared(result)
     asked = prices_to_ask(result)
     lines += [asked] if asked and asked not in first else []
+    lines += filter(None, [on_other_machines(result)])
+    lines += binding(result)
     lines += _otherwise(result)
     lines += _riskier(result, plan)
     lines += _sooner(result)
@@ -101,10 +106,26 @@ def _unpriced(row: Row) -> str:
     return offered({"machines": row["machine"], "provider": row["best"]["provider"]})
 
 
-def _risk_words(plan: Row) -> str:
-    """Return how likely a plan misses a limit, behind a comma; empty where that is unknown."""
-    sure = plan["probability"]
-    return "" if sure is None else f", {percent(1 - sure)} likely to miss a limit"
+def _risk_words(plan: Row, but: Collection[str] = ()) -> str:
+    """Return how likely a plan misses its limits, and which, behind a comma; empty where that is unknown.
+
+    Parameters
+    ----------
+    but : limits that are other ones for the plan
+    """
+    risks = {limit: plan[f"{limit}_risk"] for limit in ("deadline", "budget") if limit not in but}
+    risks = {limit: risk for limit, risk in risks.items() if risk is not None}
+    if not risks:
+        return ""
+    fits = plan["memory"]["fits_probability"]
+    if fits < CERTAIN:
+        risks["memory"] = 1 - fits
+    most = max(risks.values())
+    named = [name for name, risk in risks.items() if risk >= NAMED_RISK * most]
+    missed = " or the ".join(name for name in named if name != "memory")
+    words = [f"to miss the {missed}"] * bool(missed) + ["not to fit"] * ("memory" in named)
+    within = 1 - max(risk for limit, risk in risks.items() if limit != "memory")
+    return f", {percent(1 - within * fits)} likely {' or '.join(words)}"
 
 
 def _riskier(result: SearchResult, plan: Row) -> list[str]:
@@ -167,7 +188,7 @@ def _otherwise(result: SearchResult) -> list[str]:
     """
     helping = [one for one in alternatives(result) if one.option not in (*SHOWN, "tokens")]
     lines = [
-        f"With {one.words}: {offered(one.plan)}: {_words(one.plan)}{_risk_words(one.plan)}."
+        f"With {one.words}: {offered(one.plan)}: {_words(one.plan)}{_risk_words(one.plan, one.along_with)}."
         for one in helping
     ]
     if any("batch" in one.option for one in helping):
@@ -203,7 +224,7 @@ def notes(result: SearchResult) -> list[str]:
     shares_out = predicts_tokens(network)
     if not shares_out and (alone := replicas_alone(network)) is not None:
         lines.append(alone)
-    if goal.tokens is not None and network.architecture is not None:
+    if goal.tokens is not None and network.architecture is not None and goal.options.get("lora") is None:
         lines.append(_compute_optimal(goal.tokens, network))
     if chosen is not None and chosen["layout"]:
         lines += _of_layout(goal, chosen)
@@ -252,9 +273,9 @@ def _compute_optimal(tokens: float, network: Workload) -> str:
     assert network.architecture is not None
     optimal = float(compute_optimal_tokens(network.architecture.active_parameters))
     return (
-        f"{network.id} at {many(tokens)} tokens is {tokens / optimal:.2g} x the compute-optimal "
-        f"{many(optimal)}, 20 for each {'active ' if network.architecture.experts else ''}parameter "
-        "(Hoffmann et al. 2022)"
+        f"{many(tokens)} tokens are {tokens / optimal:.2g} x the {many(optimal)} at which {network.id} "
+        "trained from nothing is compute-optimal, "
+        f"20 for each {'active ' if network.architecture.experts else ''}parameter (Hoffmann et al. 2022)"
     )
 
 

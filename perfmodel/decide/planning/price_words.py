@@ -16,8 +16,8 @@ from perfmodel.decide.differences import increase, interruptions_words, lost_wor
 from perfmodel.decide.planning.machines import Machine
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.within import owes_more, payment
-from perfmodel.decide.price_kinds import BASIS, TERMS, interruption_words, kind_words
-from perfmodel.decide.prices import Price
+from perfmodel.decide.price_kinds import BASIS, HOUR, TERMS, interruption_words, kind_words, rate_from
+from perfmodel.decide.prices import Price, offers_of
 from perfmodel.hardware.catalogue.store import Catalogue
 
 Row = dict[str, Any]
@@ -114,8 +114,7 @@ def prices_compared(result: SearchResult) -> list[str]:
     if index is None:
         return []
     known = dict(_at_every_price(result, index))
-    own = result.machines[int(result.candidates["machine"][index])].price
-    mine = result.in_question
+    own, mine = result.price_in_question, result.in_question
     if own is None or mine is None:
         return []
     lines = []
@@ -134,7 +133,7 @@ def prices_compared(result: SearchResult) -> list[str]:
         else:
             words = _would_cost(row, standard[1], against)
         if kind == "spot":
-            lines.append(_spot(row, standard[1], words, price is own))
+            lines.append(f"{_spot(row, standard[1], words, price is own)}{_rate_of(result, price)}.")
         elif kind in TERMS:
             pays = pays_from(kind, price.usd_per_hour, standard[0].usd_per_hour)
             whose = "Its run" if price is own else BASIS[kind].capitalize()
@@ -142,9 +141,33 @@ def prices_compared(result: SearchResult) -> list[str]:
         else:
             whole = "" if price is own else _too_late(row)
             lines.append(f"Bought, the same machines are written off: the run {words}{whole}.")
-    if len(known) == 1 and own.kind == "spot":
-        lines.append(f"At spot prices {lost_words(mine['interruptions'] or 0.0, mine['goodput'])}.")
+    if own.kind == "spot":
+        rate = _rate_of(result, own)
+        if len(known) == 1:
+            lines.append(f"At spot prices {lost_words(mine['interruptions'] or 0.0, mine['goodput'])}{rate}.")
+        if "on-demand" not in result.goal.pricing:
+            lines.append(_on_demand(result, mine))
     return lines
+
+
+def _rate_of(result: SearchResult, price: Price) -> str:
+    """Return of which machine the assumed rate of interruptions is, as a clause; empty of a given one."""
+    if result.goal.conditions.interruptions is not None:
+        return ""
+    which = rate_from(price.provider, Catalogue.of(result.catalogue))
+    return which and f", if taken back as often as {which}"
+
+
+def _on_demand(result: SearchResult, plan: Row) -> str:
+    """Return what the machines of a plan at a spot price cost on demand, where none can be had at that."""
+    catalogue, region = Catalogue.of(result.catalogue), result.goal.conditions.region
+    offers = offers_of(catalogue, plan["node"], region)
+    if not offers:
+        return "No price on demand of these machines is known, to fall back on."
+    rent = offers[0][1].usd_per_hour
+    cost = plan["nodes"] * rent * plan["run_time"] * plan["goodput"] / HOUR
+    run = "" if plan["servers"] else f", about {dollars(cost)} for the run without interruptions"
+    return f"On demand, to fall back on: {dollars(rent)} an hour of a machine{run} (--pricing compares)."
 
 
 def price_notes(result: SearchResult) -> list[str]:
@@ -228,8 +251,8 @@ def _spot(row: Row, standard: Row, words: str, own: bool) -> str:
     """Return what spot prices change, or would change, in words."""
     if row["run_time"] is None or not standard["run_time"]:
         count = f"{row['nodes']} {plural('machine', row['nodes'])}"
-        return f"Spot never gets this plan done: {count} would be taken back faster than work restarts."
+        return f"Spot never gets this plan done: {count} would be taken back faster than work restarts"
     late = "" if own else _too_late(row)
     expected = interruptions_words(row["interruptions"] or 0.0)
     longer = increase(row["run_time"] / standard["run_time"], "longer", "as long")
-    return f"Spot {words}{late or f' and takes {longer}'}, with {expected} expected."
+    return f"Spot {words}{late or f' and takes {longer}'}, with {expected} expected"

@@ -18,6 +18,7 @@ from perfmodel.decide.planning.machines import Machine
 from perfmodel.decide.planning.rejected import Rejected, rejected_plans
 from perfmodel.decide.planning.startable import instead, startable, startable_front
 from perfmodel.decide.planning.within import SETTINGS, likely, paid, payment, surest_first
+from perfmodel.decide.prices import Price
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.machine_words import node_words
 from perfmodel.model.fitted.calibration import Calibration
@@ -241,6 +242,12 @@ class SearchResult:
     @property
     def _row_in_question(self) -> int | None:
         return self.surest_row if self.chosen_row is None else self.chosen_row
+
+    @property
+    def price_in_question(self) -> Price | None:
+        """The price of one machine of the plan in question; None without a plan of known price."""
+        row = self._row_in_question
+        return None if row is None else self.machines[int(self.candidates["machine"][row])].price
 
     @property
     def by_confidence(self) -> dict[float, Row | None]:

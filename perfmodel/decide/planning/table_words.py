@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from perfmodel.core.units import counted, percent
 from perfmodel.decide.planning.front import evenly_spaced
 from perfmodel.decide.planning.price_words import basis_words, priced_name
+from perfmodel.hardware.machine_words import distinct_names
 
 Row = Mapping[str, Any]
 
@@ -85,25 +86,47 @@ def marks_words(marks: Iterable[str], confidence: float) -> str:
     return "; ".join(f"{mark}: {words}" for mark, words in meaning.items() if mark in seen)
 
 
-def short_names(rows: Sequence[Row]) -> list[str]:
-    """Return short names of plans: accelerators and provider, with the machine where a provider has several,
-    the kind of price where it is not on demand, and parameter servers beside them.
+class ShortName(NamedTuple):
+    """What tells a plan from the others of a table."""
+
+    machines: str
+    """Accelerators, with parameter servers beside them."""
+    offered_by: str
+    """Who rents them out, or the machine where nobody does."""
+    node: str
+    """The machine, where there are several with such accelerators; else empty."""
+    price_kind: str
+    """Kind of the price; empty where it is on demand."""
+
+    def __str__(self) -> str:
+        servers = self.machines.partition(" + ")
+        beside = f", with {servers[2]}" if servers[2] else ""
+        kind = self.price_kind and f", {self.price_kind}"
+        return f"{servers[0]}, {self.offered_by}{self.node and f' {self.node}'}{beside}{kind}"
+
+
+def short_names(rows: Sequence[Row]) -> list[ShortName]:
+    """Return short names of plans.
 
     >>> rows = [{"world_size": 8 * nodes, "accelerator_name": "H100 SXM5 80 GB", "node": node, "name": node}
     ...     | {"provider": of} for nodes, node, of in ((2, "p5", "AWS"), (3, "p5", "AWS"), (1, "dgx", None))]
-    >>> short_names(rows)
-    ['16 x H100 SXM5 80 GB, AWS', '24 x H100 SXM5 80 GB, AWS', '8 x H100 SXM5 80 GB, dgx']
-    >>> short_names([rows[0] | {"servers": 4}])
-    ['16 x H100 SXM5 80 GB, AWS, with 4 parameter servers']
+    >>> [str(name) for name in short_names(rows)]
+    ['16 x H100, AWS', '24 x H100, AWS', '8 x H100, dgx']
+    >>> str(short_names([rows[0] | {"servers": 4}])[0])
+    '16 x H100, AWS, with 4 parameter servers'
     """
-    names = [f"{row['accelerator_name']}, {row['provider'] or row['name']}" for row in rows]
-    nodes: dict[str, set[str]] = {}
+    called = distinct_names(row["accelerator_name"] for row in rows)
+    names = [(called[row["accelerator_name"]], row["provider"] or row["name"]) for row in rows]
+    nodes: dict[tuple[str, str], set[str]] = {}
     for row, name in zip(rows, names, strict=True):
         nodes.setdefault(name, set()).add(row["node"])
     return [
-        f"{row['world_size']:,} x {name}"
-        + (f" {row['name']}" if len(nodes[name]) > 1 else "")
-        + (f", with {counted(row['servers'], 'parameter server')}" if row.get("servers") else "")
-        + basis_words(row)
+        ShortName(
+            f"{row['world_size']:,} x {name[0]}"
+            + (f" + {counted(row['servers'], 'parameter server')}" if row.get("servers") else ""),
+            name[1],
+            row["name"] if len(nodes[name]) > 1 else "",
+            basis_words(row).removeprefix(", "),
+        )
         for row, name in zip(rows, names, strict=True)
     ]

@@ -9,7 +9,6 @@ import numpy as np
 
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import per_cent, plural, three_digits
-from perfmodel.decide.sensitivity.levers import FOR_THIS_JOB
 from perfmodel.decide.sweeps import sweep
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.machine_words import link_words
@@ -38,6 +37,8 @@ class Crossover(NamedTuple):
     """Name of the varied option."""
     at: int | None
     """First value after the crossover; None if there is none."""
+    faster_now: bool = False
+    """Whether it says which other strategy is faster for the job as it is."""
 
 
 def crossovers(setting: Setting, catalogue: Catalogue, constants: Calibration) -> list[Crossover]:
@@ -90,16 +91,20 @@ def _strategies(
     if len(stretches) < 2:
         return []  # the same one is ahead everywhere, or something else takes all the time
     own = setting.world_size
-    lines = [
-        Crossover(
-            _stretch_words(
-                one, {n: leads[n] for n in some}, own, some[-1] == both[-1], setting.strategy == "all-reduce"
-            ),
-            "world_size",
-            some[0],
-        )
+    by_ring = setting.strategy == "all-reduce"
+    near = [
+        {n: leads[n] for n in some}
         for some in stretches
         if own in some or _is_near(some[0], own) or _is_near(some[-1], own)
+    ]
+    lines = [
+        Crossover(
+            _stretch_words(one, some, own, both[-1] in some, by_ring),
+            "world_size",
+            min(some),
+            _other_leads(some, own, by_ring),
+        )
+        for some in near
     ]
     return lines if len(lines) <= MOST_CROSSOVERS else [*lines[:MOST_CROSSOVERS], _NO_END]
 
@@ -134,7 +139,7 @@ def _stretch_words(
     compared = _AHEAD[_sign(leads[first])].format(servers)
     shares = sorted(leads.values(), key=abs)
     ends = " to ".join(dict.fromkeys(map(_two_digits, (shares[0], shares[-1]))))
-    if (-leads.get(own, 0.0) if by_ring else leads.get(own, 0.0)) > 0:
+    if _other_leads(leads, own, by_ring):
         are = "is" if servers.startswith("one ") else "are"
         ahead = (
             f"{servers} {are} {{}} faster than all-reduce"
@@ -142,9 +147,15 @@ def _stretch_words(
             else f"all-reduce is {{}} faster than {servers}"
         )
         stretch = f"; {ends} % with {workers}{most}" if len(leads) > 1 else ""
-        return f"{FOR_THIS_JOB} {ahead.format(f'{_two_digits(leads[own])} %')}{stretch}"
+        return f"for this job {ahead.format(f'{_two_digits(leads[own])} %')}{stretch}"
     amount = f" by {ends} %" if any(leads.values()) else ""
     return f"{compared}{amount} with {workers}{most}{here}"
+
+
+def _other_leads(leads: dict[int, float], own: int, by_ring: bool) -> bool:
+    """Return whether the strategy that the job does not take is faster for it; as of ``_stretch_words``."""
+    lead = leads.get(own, 0.0)
+    return (-lead if by_ring else lead) > 0
 
 
 def _two_digits(lead: float) -> str:

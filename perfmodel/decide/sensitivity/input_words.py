@@ -16,7 +16,7 @@ WORDS = {
     "product_inefficiency": "time in matrix-product kernels",
     "elements_per_sample": "activations per sample",
     "flops_per_sample": "arithmetic per sample",
-    "element_bytes": "width of the number format",
+    "element_bytes": "bytes of each number",
     "peak_flops": "peak of matrix products",
     "vector_peak_flops": "peak of element-wise work",
     "kernel_floor": "launch of a kernel on the GPU",

@@ -20,8 +20,6 @@ ALIKE = 0.1
 """Share of the largest saving by which another may be smaller and still be called about equal."""
 NOT_CHOSEN = ("element_bytes",)
 """Inputs that nobody can change by a quarter: number formats are half or twice as wide."""
-FOR_THIS_JOB = "for this job"
-"""Beginning of a crossover that says which other strategy is faster for the job as it is."""
 LEAST = 1e-3
 """Least share of the time per sample that is worth a word."""
 NO_INTERVAL = (
@@ -49,7 +47,7 @@ def best(effects: Sequence[Effect], lever: str) -> Effect | None:
 
 def faster_now(turns: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the words of crossovers on another strategy that is faster for the job as it is."""
-    return [turn["words"] for turn in turns if turn["words"].startswith(FOR_THIS_JOB)]
+    return [turn["words"] for turn in turns if turn["faster_now"]]
 
 
 def decision(effects: Sequence[Effect], turns: Sequence[Mapping[str, Any]] = ()) -> str:

@@ -90,6 +90,8 @@ class SensitivityCrossover(TypedDict):
     """Name of the varied option."""
     at: int | None
     """First value after the change; null if there is none."""
+    faster_now: bool
+    """Whether another strategy is faster for the job as it is, which the words say."""
 
 
 class SensitivityReport(Record, Table):

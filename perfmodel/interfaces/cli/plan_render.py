@@ -11,7 +11,7 @@ from rich.text import Text
 from perfmodel.core.units import counted, duration, percent, rate, three_digits
 from perfmodel.decide.planning import SearchResult
 from perfmodel.decide.planning.each_kind import COLUMNS, best_of_each_kind
-from perfmodel.decide.planning.figures import figures_of
+from perfmodel.decide.planning.figures import figures_of, rounded_up, time_at_most
 from perfmodel.decide.planning.launch import predict_command, slurm_job, torchrun, with_options
 from perfmodel.decide.planning.plan_verdict import notes, that_matter, verdict
 from perfmodel.decide.planning.price_words import price_rows
@@ -117,12 +117,12 @@ def _show_front(result: SearchResult, verbose: bool) -> list[Row]:
     marks = [mark_of(row, result.in_short) for row in kept]
     plans = [
         (
-            name,
+            str(name),
             (
                 duration(row["run_time"]),
-                "-" if row["run_time_at_most"] is None else duration(row["run_time_at_most"]),
+                time_at_most(row) or "-",
                 _usd(None if row["cost"] is None else payment(row)),
-                _usd(row["cost_at_most"]),
+                _usd(None if row["cost_at_most"] is None else rounded_up(row["cost_at_most"], "USD")),
             ),
             f"{_short_way(row)}, {row['precision']}, batch {row['global_batch_size']:,}" if verbose else "",
             mark,
@@ -197,7 +197,7 @@ def _show_rejected(result: SearchResult) -> list[Row]:
         ("run", "USD"),
         [
             (
-                name,
+                str(name),
                 (duration(row["run_time"]), _usd(payment(row))),
                 f"{row['why']}; {_speed(row['ratio'])}",
                 "",

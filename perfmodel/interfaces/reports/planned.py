@@ -9,6 +9,7 @@ from perfmodel.core.records.options import declared
 from perfmodel.core.units import UNITS, dollars, duration, many, percent, rate, show, three_digits
 from perfmodel.decide.planning import SearchResult
 from perfmodel.decide.planning.each_kind import COLUMNS, best_of_each_kind
+from perfmodel.decide.planning.figures import cost_at_most, time_at_most
 from perfmodel.decide.planning.goal import Goal, options_of
 from perfmodel.decide.planning.plan_card import card_of_plan
 from perfmodel.decide.planning.plan_verdict import notes, verdict
@@ -145,14 +146,14 @@ def _question(goal: Goal) -> str:
 
 def _figures(row: Row) -> list[str]:
     """Return batch, throughput, run time and cost, each also at most, and energy of a plan as texts."""
-    late, energy, dear = row["run_time_at_most"], row["energy"], row["cost_at_most"]
+    energy = row["energy"]
     return [
         f"{row['global_batch_size']:,}",
         rate(row["samples_per_second"]),
         duration(row["run_time"]),
-        "-" if late is None else duration(late),
+        time_at_most(row) or "-",
         _cost(row),
-        "-" if dear is None else dollars(dear),
+        cost_at_most(row) or "-",
         "-" if energy is None else f"{energy:,.3g}",
     ]
 
