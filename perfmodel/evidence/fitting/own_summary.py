@@ -211,8 +211,11 @@ def _narrower(answers: Sequence[Answer]) -> list[str]:
     widths = [(one.width_before, one.width_after) for one in answers if not math.isnan(one.width_before)]
     if not widths:
         return []
-    before, after = (per_cent(math.expm1(max(each)), 0, signed=True) for each in zip(*widths, strict=True))
-    return [f"80 % intervals of these measured jobs: to {before} before, to {after} now, at the most"]
+    before, after = (per_cent(math.expm1(max(each)), 0) for each in zip(*widths, strict=True))
+    return [
+        f"80 % intervals of these measured jobs reach at most {before} above the prediction, {after} with "
+        "these runs"
+    ]
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
