@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Literal, NamedTuple
 
-from perfmodel.core.sentences import capitalised
+from perfmodel.core.sentences import capitalised, wrapped
 from perfmodel.core.units import per_cent, show
 from perfmodel.evidence.fitting.own_runs import Answer, Update
 from perfmodel.evidence.fitting.unmeasured import Unmeasured
@@ -203,7 +203,7 @@ def moved_rows(learned: Update) -> list[tuple[str, str, str]]:
 
 def _wrapped(line: str) -> list[str]:
     """Return a line in lines of 80 columns; those of a table are wrapped already."""
-    return [line] if line.startswith(" ") else textwrap.wrap(line, WIDTH, break_long_words=False)
+    return [line] if line.startswith(" ") else wrapped(line, WIDTH)
 
 
 def _narrower(answers: Sequence[Answer]) -> list[str]:
