@@ -9,6 +9,7 @@ from app.charts import BLUE, GREY, ORANGE, RED, scale
 from app.figure import Figure
 from perfmodel.core.units import percent, show, show_range
 from perfmodel.decide.diagnosis.answer import DiagnosedSize, Diagnosis
+from perfmodel.decide.diagnosis.card import listed
 
 WIDE = 8
 """Largest over least drawn time from which the axis is logarithmic."""
@@ -17,7 +18,7 @@ LOGARITHMIC = ", logarithmic axis"
 MEASURED, PREDICTED, PUBLISHED = "measured", "predicted", "published"
 """Rows of the chart, from the top; before the last one for each cause."""
 MOST_CAUSES = 4
-"""Most causes that are drawn, the likeliest."""
+"""Most causes that are drawn, the likeliest; another value on which the verdict turns comes on top."""
 _INSET = "   "
 """Distance of a label from its point."""
 
@@ -76,7 +77,7 @@ def _rows(answer: Diagnosis) -> list[_Row]:
     """Return the rows of the chart of an iteration time, from the top."""
     ends = show_range(answer.low_80, answer.high_80, "s")
     predicted = f"{show(answer.predicted, 's')} (80 %: {ends})"
-    causes = answer.causes[:MOST_CAUSES] if answer.verdict in ("slow", "unclear") else []
+    causes = listed(answer, MOST_CAUSES) if answer.verdict in ("slow", "unclear") else []
     return [
         _Row(MEASURED, [answer.measured], [show(answer.measured, "s")], [MEASURED], (RED, "diamond", 15)),
         _Row(PREDICTED, [answer.predicted], [""], [f"predicted: {predicted}"], (BLUE, "circle", 11)),

@@ -86,10 +86,23 @@ def _fields(key: str) -> None:
         st.text_area("Or paste its text", key=key, height=90, on_change=_take, args=(key,))
     named = named_by_listing()
     of = f", on {named}," if named else ""
-    own_uploads.in_use_line("measured", f"The measurement in use{of} is in", "Stop using it")
+    own_uploads.in_use_line("measured", f"The measurement in use{of} is in", "Stop using it", called=called)
+    if PASTED in [path.name for path in session_hardware.files("measured")]:
+        st.caption(f"The copied command reads its text from {PASTED}: save it under that name.")
     refused = st.session_state.get(_REFUSED)
     if refused and st.session_state[key]:
         raise InputError(refused)
+
+
+def called(file: str) -> str:
+    """Return what people call a file: of a text that was pasted, what it is.
+
+    >>> called("train.log")
+    'train.log'
+    """
+    if file != PASTED:
+        return file
+    return f"the pasted {'text' if listing_in_use() is None else 'listing'}"
 
 
 def applies(name: str) -> bool:

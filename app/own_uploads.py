@@ -97,15 +97,22 @@ def held(kind: Kind, key: str) -> list[Any]:
     return _files_of(_drawn(kind, key))
 
 
-def in_use_line(kind: Kind, words: str, button: str = "Answer without it", also: Sequence[Kind] = ()) -> None:
+def in_use_line(
+    kind: Kind,
+    words: str,
+    button: str = "Answer without it",
+    also: Sequence[Kind] = (),
+    called: Callable[[str], str] = str,
+) -> None:
     """Draw the names of the files of a kind in use, after ``words``, and a button to stop using them.
 
     Parameters
     ----------
     kind, words, button : of the files, and labels
     also : other kinds that the button stops using
+    called : returns what people call a file
     """
-    names = [path.name for path in session_hardware.files(kind)]
+    names = [called(path.name) for path in session_hardware.files(kind)]
     if names:
         them, files = ("it", "the file") if len(names) == 1 else ("them", "the files")
         st.caption(

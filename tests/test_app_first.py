@@ -123,6 +123,9 @@ def test_a_listing_can_be_pasted_where_a_run_is_asked_about():
     sound(button(test, "Say whether that is normal").click().run())
     assert test.query_params.keys() == {"node", "gpus", "own-measured"}
     assert not test.error
+    captions = [each.value for each in test.caption]
+    assert any("in the pasted listing" in each for each in captions)
+    assert any("save it under that name" in each for each in captions)
     assert "Precision" not in [field.label for field in test.selectbox]
 
 

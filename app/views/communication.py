@@ -35,6 +35,7 @@ from perfmodel.interfaces.calls import servers as servers_placed
 from perfmodel.interfaces.cli.collective_plot import LARGEST, collective_figure, title_of
 from perfmodel.model.collectives.place import Point
 from perfmodel.model.prediction.answer_card import Card
+from perfmodel.model.prediction.collectives.bus_bandwidth_words import above_ports
 from perfmodel.model.prediction.collectives.collective import Collective
 from perfmodel.model.prediction.names import accelerator_name
 from perfmodel.model.prediction.training.compressed_exchange import exchange_words
@@ -133,9 +134,11 @@ def page(request: PageRequest) -> None:
         where = exchanges.rank_options(picked)
         more = {"name": name, "ranks": ranks, "size": size}
         answer, asked, _ = answer_of("collective", where, where, more)
-        least = exchanges.by_size(name, place, [1.0], servers, [exchanges.NCCL]).get(exchanges.NCCL)
-        card = _card(answer, place, least[0].time if least else None)
+        limit = answer.network_limit or _limit(answer, _latency(name, place))
+        card = _card(answer, place, limit)
         answer_card.show(card, _figures(answer))
+        if said := above_ports(fabric.of(name, size), answer.bus_bandwidth):
+            st.caption(plain(sentence(said)))
     _measured_curves(name, place, size, y)
     if said := _by_formula(at, wanted):
         st.caption(said)
@@ -252,11 +255,8 @@ def _places(picked: Mapping[str, Any], counts: Sequence[int], per_machine: int) 
     return [exchanges.ranks_of(picked, ranks, catalogue, per_machine) for ranks in counts]
 
 
-def _card(row: Collective, place: exchanges.Ranks, latency: float | None) -> Card:
-    """Return the card of the library's own choice: what it takes, where it runs, and what limits it.
-
-    ``latency`` is the time of a message of one byte [s], None where it is not known.
-    """
+def _card(row: Collective, place: exchanges.Ranks, limit: str) -> Card:
+    """Return the card of the library's own choice: what it takes, where it runs, and what limits it."""
     ends = f" (80 %: {row.interval_text})" if row.interval_text else ""
     fabric = place.fabric
     chips = f"{fabric.group_size} x {accelerator_name(fabric.accelerator.id)} " if fabric.accelerator else ""
@@ -266,9 +266,15 @@ def _card(row: Collective, place: exchanges.Ranks, latency: float | None) -> Car
     return Card(
         advice=f"It takes {show(row.time, 's')}{ends}, at a bus bandwidth of {rate}.",
         machines=for_planners(f"{chips}{placed_on}"),
-        limit=for_planners(row.network_limit or _limit(row, latency)),
+        limit=for_planners(limit),
         rests_on="; ".join(["a fit to published measurements", *(f"wider: {reason}" for reason in reasons)]),
     )
+
+
+def _latency(name: str, place: exchanges.Ranks) -> float | None:
+    """Return the time of a message of one byte [s]; None where it is not known."""
+    least = exchanges.by_size(name, place, [1.0], None, [exchanges.NCCL]).get(exchanges.NCCL)
+    return least[0].time if least else None
 
 
 def _limit(row: Collective, latency: float | None) -> str:

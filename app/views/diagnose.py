@@ -38,10 +38,19 @@ from app.titles import job_of
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import percent, show
 from perfmodel.decide.diagnosis.answer import Diagnosis
-from perfmodel.decide.diagnosis.card import bandwidths, named_causes, shares, with_cause
+from perfmodel.decide.diagnosis.card import (
+    bandwidths,
+    chance_parts,
+    named_causes,
+    own_error,
+    shares,
+    with_cause,
+)
+from perfmodel.decide.diagnosis.first_action import expected_words, pointers
 from perfmodel.evidence.accuracy.training_rows import shipped_runs
 from perfmodel.evidence.accuracy.transformers.transformer_rows import shipped_transformer_runs
 from perfmodel.interfaces.reports import diagnosed
+from perfmodel.model.prediction.answer_card import LABELS
 
 OF = options("diagnose")
 READ = tuple(OF[name]._replace(session=f"diagnose-{name}") for name in ("collective", "skip"))
@@ -140,12 +149,20 @@ def title(answer: Diagnosis, network: str | None) -> str:
     return f"Is {show(answer.measured, 'B/s')} normal between {job.gpus}?"
 
 
-def bandwidth_of(answer: Diagnosis) -> dict[str, answer_card.Shown]:
-    """Return the bus bandwidth of a listing's largest message as a figure; a training run has none."""
-    if not answer.sizes:
-        return {}
-    value = show(answer.measured, "B/s")
-    return {"Bus bandwidth": answer_card.Shown(value, bandwidths(answer.sizes[-1]).removeprefix(f"{value} "))}
+def figures(answer: Diagnosis) -> dict[str, answer_card.Shown]:
+    """Return what was measured, and the chance that is said first."""
+    drawn = {}
+    if iteration := answer_card.cut(answer.card.time):
+        drawn[LABELS["time"]] = iteration
+    if answer.sizes:
+        value = show(answer.measured, "B/s")
+        rest = bandwidths(answer.sizes[-1]).removeprefix(f"{value} ")
+        drawn["Bus bandwidth"] = answer_card.Shown(value, rest)
+    if answer.verdict != "fast":
+        share, of, others = chance_parts(answer)
+        label = f"Chance {of}" if of.startswith("that ") else f"Chance of {of}"
+        drawn[label] = answer_card.Shown(share, others.lstrip(",; "))
+    return drawn
 
 
 def causes(answer: Diagnosis) -> None:
@@ -161,6 +178,8 @@ def causes(answer: Diagnosis) -> None:
             to_do = "" if answer.verdict == "normal" else f" {sentence(what.next)}"
             lines.append(_share(share, what.name, f" ({what.change}): {with_cause(what)}.{to_do}"))
     st.markdown("\n".join(lines))
+    if said := own_error(answer):
+        st.caption(plain(sentence(said)))
 
 
 def _share(probability: float, name: str, more: str) -> str:
@@ -176,10 +195,10 @@ def next_runs(answer: Diagnosis) -> None:
     lines = []
     for each in answer.next:
         lines.append(f"1. **{plain(sentence(each.words))}**")
-        pointers = diagnosed.pointers(each.expected, answer)
-        lines += [f"    - {plain(time)}: {plain(named)}" for time, named in pointers]
+        results = pointers(each.expected, answer)
+        lines += [f"    - {plain(value)}: {plain(named)}" for value, named in results]
     st.markdown("\n".join(lines))
-    st.caption(plain(diagnosed.EXPECTED.format(measured=show(answer.measured, "s"))))
+    st.caption(plain(expected_words(answer)))
 
 
 def details(answer: Diagnosis) -> None:
@@ -214,17 +233,19 @@ def page() -> None:
         (answer, asked, python), picked = answered(request)
     with request.top:
         st.subheader(plain(title(answer, request.picked.get("workload"))), anchor=False)
-        answer_card.show(answer.card, bandwidth_of(answer))
+        answer_card.show(answer.card, figures(answer), without=("chance", "time"))
         measured_files.offer_listed()
     if answer.kind == "training":
         charts.draw(diagnosis_charts.in_interval(answer), "interval", answer.sentence, height=300)
         st.caption("Bar: 80 % of such jobs. Of each cause the time that it would give, and its chance.")
     else:
         charts.draw(diagnosis_charts.over_sizes(answer), "sizes", answer.sentence)
+        if answer.above_ports:
+            st.caption(plain(sentence(answer.above_ports)))
     sharing.here()
     if in_use("measured"):
         (file,) = session_hardware.files("measured")
-        st.caption(plain(labelled(f"Measured: {answer.reading}, in {file.name}")))
+        st.caption(plain(labelled(f"Measured: {answer.reading}, in {measured_files.called(file.name)}")))
     causes(answer)
     next_runs(answer)
     details(answer)

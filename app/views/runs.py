@@ -115,7 +115,7 @@ def errors(answers: Sequence[Answer], heads: Mapping[str, str]) -> Figure:
             hovertemplate="%{text}<extra></extra>",
         )
     figure.add_vline(0.0, {"color": charts.GREY, "width": 1})
-    figure.update_xaxes(title="predicted over measured, less 1", tickformat="+.0%")
+    figure.update_xaxes(title="error of the predicted time; above 0: it ran faster", tickformat="+.0%")
     figure.update_yaxes(categoryorder="array", categoryarray=[each.where for each in runs][::-1])
     return figure
 

@@ -56,6 +56,8 @@ class DiagnosedCause(Record):
     """Of a listing the size that shows the cause: the largest at which it changes much of the time [B]."""
     next: str
     """What tells it from others, or mends it."""
+    is_assumption: bool = False
+    """Whether it is that the job or the machines are not as they were taken; nothing is wrong then."""
 
 
 class DiagnosedTerm(Record):
@@ -117,9 +119,10 @@ class NextMeasurement(Record):
     options: dict[str, Any]
     """Options that differ from those of the job."""
     expected: dict[str, float]
-    """Its iteration time [s] by cause, ``normal`` where nothing is wrong."""
+    """Its iteration time [s], of a listing the bus bandwidth of its largest message [B/s], by cause;
+    ``normal`` where nothing is wrong."""
     spread: float
-    """How well it tells them apart: standard deviation of the logarithm of these times, each weighed by the
+    """How well it tells them apart: standard deviation of the logarithm of these values, each weighed by the
     probability of its cause."""
 
 
@@ -168,7 +171,9 @@ class Diagnosis(Record):
     similar: list[SimilarMeasurement] = fresh(list)
     """Published measurements, the nearest first."""
     next: list[NextMeasurement] = fresh(list)
-    """Of a training run, what tells causes apart best, first."""
+    """Where it is slow or unclear, what tells causes apart best, first."""
+    above_ports: str | None = None
+    """Of a listing why a bus bandwidth may exceed what the ports carry; None where none does."""
     defaults: list[str] = fresh(list)
     """Options left open, with the defaults taken."""
     notes: list[str] = fresh(list)

@@ -13,6 +13,7 @@ from typing import Any
 from perfmodel.core.sentences import in_sentences
 from perfmodel.core.units import per_cent, percent, show, show_range, three_digits
 from perfmodel.decide.diagnosis.answer import DiagnosedCause, DiagnosedSize, Diagnosis, Pace, Verdict
+from perfmodel.decide.diagnosis.first_action import first_actions, likeliest_words
 from perfmodel.model.prediction.answer_card import Card
 
 LEAST = 0.05
@@ -74,38 +75,31 @@ def _sentence(answer: Diagnosis) -> str:
 
 
 def _advice(answer: Diagnosis) -> str:
-    """Return what to settle first, the verdict, what is likeliest, and what to do first."""
-    options = " and ".join(f"--{turn.option.replace('_', '-')}" for turn in answer.turns)
-    parts = (
-        answer.mismatch,
-        _taken(answer),
-        f"{_verdict(answer)}, so give {options}" if options else _verdict(answer),
-        None if answer.mismatch else _cause(answer),
-        _first(answer),
-    )
-    return in_sentences(parts)
+    """Return the verdict, what to do first, what is likeliest, and which machine was taken.
 
-
-def _first(answer: Diagnosis) -> str | None:
-    """Return what to do first; None where that is to state other machines, which comes before the verdict."""
+    That a listing is of other machines than the stated ones comes before all.
+    """
     if answer.mismatch:
-        return None
+        return in_sentences((answer.mismatch, _verdict(answer)))
+    return in_sentences((_verdict(answer), *_actions(answer), _cause(answer), _taken(answer)))
+
+
+def _actions(answer: Diagnosis) -> list[str]:
+    """Return what to do first and then, as clauses."""
     if answer.verdict == "fast":
-        return "check that the job is stated as it ran"
-    if answer.verdict == "normal":
+        return ["check that the job is stated as it ran"]
+    if answer.verdict == "normal" and not answer.turns:
         largest = answer.sizes[-1].verdict if answer.sizes else "normal"
-        asked = {"slow": None, "fast": "check that the machines are stated as they are"}
-        return asked.get(largest, "nothing says that something is wrong")
-    first = answer.causes[0] if answer.causes else None
-    if first is not None and first.probability > max(answer.normal, answer.unknown):
-        return f"first: {first.next}"
-    return f"first run {answer.next[0].words}" if answer.next else None
+        asked = {"slow": "", "fast": "check that the machines are stated as they are"}
+        return [asked.get(largest, "nothing says that something is wrong")]
+    actions = first_actions(answer)
+    return [f"{'then' if index else 'first'}: {action}" for index, action in enumerate(actions)]
 
 
 def _taken(answer: Diagnosis) -> str | None:
-    """Return which machine was taken for a listing; None where it was stated."""
+    """Return which machine was taken for a listing; None where it was stated, or the verdict turns on it."""
     node = next((line for line in answer.defaults if line.startswith("--node ")), None)
-    if answer.kind == "training" or node is None:
+    if answer.kind == "training" or node is None or "node" in {turn.option for turn in answer.turns}:
         return None
     return f"taken as {node}: give --node if it is another"
 
@@ -115,16 +109,16 @@ _HEADS = {"slow": "Slow", "unclear": "Unclear", "fast": "Faster than predicted"}
 
 def _verdict(answer: Diagnosis) -> str:
     """Return the verdict as a clause, with the defaults that it turns on."""
-    turning = _turning(answer)
+    condition = _condition(answer)
     if answer.kind == "collective":
-        return ", ".join(filter(None, (listing_verdict(answer), turning)))
+        return f"{listing_verdict(answer)}{condition and ','}{condition}"
     if answer.verdict == "normal":
-        return f"Normal {turning}" if turning else "Normal for this job"
+        return f"Normal{condition or ' for this job'}"
     ratio = answer.measured / answer.predicted
     head = f"{_HEADS[answer.verdict]} ({_times(ratio)} the predicted time)"
     if answer.verdict == "fast":
         head = f"{_HEADS['fast']} ({_times(1 / ratio)} as fast)"
-    return f"{head} {turning}" if turning else head
+    return f"{head}{condition}"
 
 
 def _times(ratio: float) -> str:
@@ -136,16 +130,10 @@ def _times(ratio: float) -> str:
     return f"{three_digits(float(f'{ratio:.2g}' if ratio >= 2 else f'{ratio:.3g}'))} x"
 
 
-def _turning(answer: Diagnosis) -> str:
-    """Return the defaults that the verdict turns on as a condition; empty where it turns on none."""
-    other = ", ".join(f"with {turn.other_words} it is {turn.verdict}" for turn in answer.turns)
-    return f"{_condition(answer).lstrip()}; {other}" if other else ""
-
-
 def _condition(answer: Diagnosis) -> str:
     """Return the defaults that the verdict holds for, with a space before; empty where it turns on none."""
     taken = " and ".join(turn.words for turn in answer.turns)
-    return f" if {taken} (not given)" if taken else ""
+    return f" if {taken}, the default{'s' * (len(answer.turns) > 1)}" if taken else ""
 
 
 def _cause(answer: Diagnosis) -> str | None:
@@ -160,7 +148,7 @@ def _cause(answer: Diagnosis) -> str | None:
     if first is None or share < LEAST:
         said = f"none of the causes we know explains it ({percent(unknown)} that it is another)"
     elif share > unknown:
-        said = f"most likely cause: {first.words} ({percent(share)})"
+        said = likeliest_words(answer)
     else:
         said = (
             f"likeliest of the causes we know, together {percent(_known(answer))}: {first.words} "
@@ -187,7 +175,7 @@ def listing_verdict(answer: Diagnosis) -> str:
     if not off:
         return f"{head} as a whole, though no size is so alone: {bandwidths(last)}"
     if last in off:
-        where = "" if len(off) == count else f" from {show(off[0].message_bytes, 'B')}"
+        where = " at every size" if len(off) == count else f" from {show(off[0].message_bytes, 'B')}"
         if off != rows[-len(off) :]:
             where = f" at {len(off)} of {count} sizes"
         return f"{head}{where}: {bandwidths(last)}"
@@ -197,8 +185,8 @@ def listing_verdict(answer: Diagnosis) -> str:
         where = f"at {len(off)} of {count} sizes"
     expected = show_range(worst.low_80, worst.high_80, "s")
     return (
-        f"Large messages are {last.verdict} ({_of(last)}). {head} {where}: {show(worst.measured_time, 's')} "
-        f"at {show(worst.message_bytes, 'B')}, where {expected} are expected"
+        f"{head} {where} ({show(worst.measured_time, 's')} at {show(worst.message_bytes, 'B')}, where "
+        f"{expected} are expected), while large messages are {last.verdict} ({_of(last)})"
     )
 
 
@@ -241,6 +229,16 @@ def among(quantile: float) -> str:
     return f"{order} than {percent(share)} of such runs"
 
 
+def listed(answer: Diagnosis, most: int) -> list[DiagnosedCause]:
+    """Return the causes that are named: the likeliest, and other values on which the verdict turns."""
+    turning = tuple(f"--{turn.option.replace('_', '-')} " for turn in answer.turns)
+
+    def turns(cause: DiagnosedCause) -> bool:
+        return bool(turning) and (cause.is_assumption or cause.change.startswith(turning))
+
+    return [cause for index, cause in enumerate(answer.causes) if index < most or turns(cause)]
+
+
 def shares(answer: Diagnosis, most: int) -> list[tuple[float, str | DiagnosedCause]]:
     """Return what may be the case with its probabilities, which sum to 1: a cause, or else its words.
 
@@ -248,9 +246,10 @@ def shares(answer: Diagnosis, most: int) -> list[tuple[float, str | DiagnosedCau
 
     Parameters
     ----------
-    most : number of causes that are named, the likeliest
+    most : number of causes that are named, as of ``listed``
     """
-    named, rest = answer.causes[:most], answer.causes[most:]
+    named = listed(answer, most)
+    rest = [cause for cause in answer.causes if cause not in named]
     rows: list[tuple[float, str | DiagnosedCause]] = [(cause.probability, cause) for cause in named]
     if rest:
         rows.append((sum(cause.probability for cause in rest), _others(len(rest))))
@@ -288,6 +287,19 @@ def _compared(time: float, measured: float) -> str:
     return f"{per_cent(abs(ratio - 1), 0)} {'more' if ratio > 1 else 'less'} than the {took} measured"
 
 
+def own_error(answer: Diagnosis) -> str | None:
+    """Return why a cause that predicts too little is still listed; None where none of the named ones does."""
+    named = listed(answer, named_causes(answer)) if answer.verdict in ("slow", "unclear") else []
+    if all(each.predicted_time >= each.measured_time * (1 - AS_MEASURED) for each in named):
+        return None
+    is_run = answer.kind == "training"
+    factor = answer.high_80 / answer.predicted if is_run else answer.predicted / answer.low_80
+    return (
+        f"10 % of such {'jobs' if is_run else 'listings'} take over {_times(factor)} the predicted time, so "
+        "a cause that predicts less than was measured may still be the one"
+    )
+
+
 def _others(count: int) -> str:
     """Return causes that are not named, in words that say how many, as lists name more or fewer."""
     return f"one of {count} other causes we know" if count > 1 else "another cause we know"
@@ -296,18 +308,26 @@ def _others(count: int) -> str:
 def _chance(answer: Diagnosis) -> str:
     """Return the probabilities that nothing is wrong, that it is a cause we know, and that it is none.
 
-    Where a cause is likelier than that nothing is wrong, the likeliest comes first.
     None of a listing or run that is too fast: causes only slow down.
     """
     if answer.verdict == "fast":
         return "no cause that we know makes it faster"
+    share, of, others = chance_parts(answer)
+    return f"{share} {of}{others}"
+
+
+def chance_parts(answer: Diagnosis) -> tuple[str, str, str]:
+    """Return the chance that is said first, what it is of, and the other chances.
+
+    Where a cause is likelier than that nothing is wrong, the likeliest comes first.
+    """
     first = answer.causes[0] if answer.causes else None
-    nothing = f"{percent(answer.normal)} that nothing is wrong{_condition(answer)}"
+    share, nothing = percent(answer.normal), f"that nothing is wrong{_condition(answer)}"
     causes = f"{percent(_known(answer))} one of the {len(answer.causes)} causes we know"
     other = f"{percent(answer.unknown)} another"
     if first is None or first.probability <= max(answer.normal, LEAST):
-        return f"{nothing}, {causes}, {other}"
-    return f"{percent(first.probability)} {first.name}; {causes}, {other}, {nothing}"
+        return share, "that nothing is wrong", f"{_condition(answer)}, {causes}, {other}"
+    return percent(first.probability), first.name, f"; {causes}, {other}, {share} {nothing}"
 
 
 def _known(answer: Diagnosis) -> float:

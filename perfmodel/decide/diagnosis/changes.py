@@ -13,8 +13,8 @@ from perfmodel.model.prediction import Prediction, predict
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.step.terms import TERMS
 
-SPREADS = "lognormal:cv=0.1", "lognormal:cv=0.3"
-"""Spreads of a step's time over the ranks that are tried."""
+SPREADS = 0.1, 0.3
+"""Spreads of a step's time over the ranks that are tried, as parts of it."""
 SLOWER_HOST = 2.0, 4.0, 8.0
 """Factors on the time of launching kernels that are tried."""
 CLOCKS = 0.8, 0.6
@@ -50,6 +50,8 @@ class Suspect(NamedTuple):
     """What tells it from others, or mends it."""
     changes: Callable[[Scenario, Setting, Catalogue], Iterator[Change]]
     """Yields its forms; none where the job cannot have it."""
+    is_assumption: bool = False
+    """Whether it is that the job is not as taken; nothing is wrong then."""
 
 
 def predicted(scenario: Scenario, change: Mapping[str, Any], catalogue: Catalogue) -> Prediction | None:
@@ -113,7 +115,8 @@ def _recompute(scenario: Scenario, setting: Setting, catalogue: Catalogue) -> It
 def _stragglers(scenario: Scenario, setting: Setting, catalogue: Catalogue) -> Iterator[Change]:
     if setting.world_size > 1:
         for spread in SPREADS:
-            yield Change(f"--jitter {spread}", {"jitter": spread})
+            law = f"lognormal:cv={spread:g}"
+            yield Change(f"ranks differ by {percent(spread)}, --jitter {law}", {"jitter": law})
 
 
 def _host(scenario: Scenario, setting: Setting, catalogue: Catalogue) -> Iterator[Change]:

@@ -20,7 +20,9 @@ from perfmodel.decide.diagnosis.answer import (
     TurningDefault,
     Verdict,
 )
+from perfmodel.decide.diagnosis.assumptions import MACHINE, assumptions_of_listing
 from perfmodel.decide.diagnosis.card import verdict_of, with_card
+from perfmodel.decide.diagnosis.next_listing import next_listings
 from perfmodel.decide.diagnosis.turning import Trial, left_open_of_listing, turning_defaults
 from perfmodel.decide.diagnosis.weighed import Weighed, Weights, weigh
 from perfmodel.decide.quote.similar_runs import similar_collectives
@@ -33,6 +35,7 @@ from perfmodel.hardware.machine_words import accelerator_words, link_words
 from perfmodel.model.collectives.place import Point
 from perfmodel.model.fitted.calibration import NORMAL_80
 from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction.collectives.bus_bandwidth_words import above_ports
 from perfmodel.model.prediction.collectives.collective_fabric import fabric_of
 from perfmodel.model.prediction.collectives.collective_spread import interval_of
 from perfmodel.model.prediction.intervals.ratio import chance_above_one
@@ -82,15 +85,20 @@ def diagnose_listing(
             raise
         raise refusal("diagnose.other_accelerator", mismatch=Words(mismatch)).under(timings.file) from error
     sizes = [row.message_bytes for row in timings.rows]
-    weights = weigh(point, sizes, [row.time for row in timings.rows], catalogue)
+    weights = _weigh(timings, point, scenario, catalogue)
     rows = [_size(point, *each) for each in zip(sizes, _times(timings), weights.times.tolist(), strict=True)]
     best = max(rows, key=lambda row: row.message_bytes)
+    pace = _pace(weights)
     taken = [note for note in point.notes if isinstance(note, Note) and note.about == TAKEN]
+
+    def smaller(ranks: int, nodes: int) -> Point:
+        return _fabric(ranks, nodes, point.collective, best.message_bytes, timings, scenario, catalogue)
+
     program = f"listing of {point.collective}: {len(rows)} sizes over {point.group_size} ranks"
     return with_card(
         limit="",
         rests_on="data sheets and a fit to published listings",
-        pace=_pace(weights),
+        pace=pace,
         kind="collective",
         reading=f"{program} on {point.hosts} host{'s' * (point.hosts != 1)}{_on(timings, scenario, named)}",
         mismatch=mismatch,
@@ -107,7 +115,10 @@ def diagnose_listing(
         sizes=rows,
         similar=_similar(point, best.message_bytes),
         terms=[],
-        next=[],
+        next=next_listings(point.of(point.collective, best.message_bytes), weights, catalogue, smaller)
+        if pace != "fast"
+        else [],
+        above_ports=above_ports(point, max(row.predicted_bus_bandwidth for row in rows)),
         defaults=[note.said for note in taken],
         notes=[*(note for note in point.notes if note not in taken), *_partial(point, scenario, catalogue)],
     )
@@ -117,18 +128,40 @@ def _turns(
     timings: Timings, own: Weights, scenario: Scenario, point: Point, catalogue: Catalogue
 ) -> list[TurningDefault]:
     """Return the options of the machines left open on which the verdict turns."""
-    sizes = [row.message_bytes for row in timings.rows]
 
     def attempt(option: str, value: int | str) -> Trial | None:
         changed = scenario.model_copy(update={option: value})
-        try:
-            at = point_of(timings, changed, point.collective, catalogue)
-        except InputError:
+        at = _point_or_none(timings, changed, point.collective, catalogue)
+        if at is None:
             return None
-        weights = weigh(at, sizes, _times(timings), catalogue)
+        weights, largest = _weigh(timings, at, changed, catalogue), timings.rows[-1]
+        if _size(at, largest.message_bytes, largest.time, float(weights.times[-1])).verdict == "fast":
+            return None  # these machines would have to be faster than they are
         return Trial(_pace(weights), float(np.mean(weights.errors)), lambda: _verdict(weights))
 
     return turning_defaults(_verdict(own), left_open_of_listing(scenario, point, catalogue), attempt)
+
+
+def _weigh(timings: Timings, point: Point, scenario: Scenario, catalogue: Catalogue) -> Weights:
+    """Return the causes of a listing with their probabilities, that its machines are others included."""
+
+    def point_with(option: str, value: int | str) -> Point | None:
+        changed = scenario.model_copy(update={option: value})
+        return _point_or_none(timings, changed, point.collective, catalogue)
+
+    sizes = [row.message_bytes for row in timings.rows]
+    assumptions = assumptions_of_listing(scenario, point, catalogue, point_with)
+    return weigh(point, sizes, _times(timings), catalogue, assumptions=assumptions)
+
+
+def _point_or_none(
+    timings: Timings, scenario: Scenario, collective: str, catalogue: Catalogue
+) -> Point | None:
+    """Return the collective and fabric of a listing; None on machines that cannot hold its ranks."""
+    try:
+        return point_of(timings, scenario, collective, catalogue)
+    except InputError:
+        return None
 
 
 def _verdict(weights: Weights) -> Verdict:
@@ -150,17 +183,30 @@ def point_of(timings: Timings, scenario: Scenario, collective: str | None, catal
         raise refusal("diagnose.ranks", "gpus").under(timings.file)
     if stated not in (None, ranks):
         raise refusal("fit.gpus", "gpus", ranks=ranks, world_size=stated).under(timings.file)
+    nodes = timings.hosts
+    if scenario.accelerators_per_node is not None:
+        nodes = -(-ranks // scenario.accelerators_per_node)
+    point = _fabric(ranks, nodes, kind, timings.rows[-1].message_bytes, timings, scenario, catalogue)
+    if point.nodes > 1 and point.inter_link is None:
+        raise refusal("collective.no_inter_link", "inter_link", hosts=point.hosts).under(timings.file)
+    return point
+
+
+def _fabric(
+    ranks: int,
+    nodes: int | None,
+    collective: str,
+    message_bytes: float,
+    timings: Timings,
+    scenario: Scenario,
+    catalogue: Catalogue,
+) -> Point:
+    """Return a collective over ranks of the machines of a listing."""
     machines = {name: getattr(scenario, name) for name in OF_MACHINES if name in scenario.model_fields_set}
     named = named_accelerator(timings, catalogue)
     if named is not None and not _MACHINES & machines.keys():
         machines["accelerator"] = named.id
-    nodes = timings.hosts
-    if scenario.accelerators_per_node is not None:
-        nodes = -(-ranks // scenario.accelerators_per_node)
-    point = fabric_of(ranks, catalogue, nodes=nodes, **machines).of(kind, timings.rows[-1].message_bytes)
-    if point.nodes > 1 and point.inter_link is None:
-        raise refusal("collective.no_inter_link", "inter_link", hosts=point.hosts).under(timings.file)
-    return point
+    return fabric_of(ranks, catalogue, nodes=nodes, **machines).of(collective, message_bytes)
 
 
 def named_accelerator(timings: Timings, catalogue: Catalogue) -> Accelerator | None:
@@ -285,6 +331,7 @@ def _cause(each: Weighed, rows: Sequence[DiagnosedSize]) -> DiagnosedCause:
         measured_time=row.measured_time,
         message_bytes=row.message_bytes,
         next=each.cause.next,
+        is_assumption=each.cause.id == MACHINE,
     )
 
 

@@ -67,7 +67,7 @@ def next_measurements(
                 continue
             expected[cause] = measured * change.time(then) / now
             weights[cause] = probability
-        spread = _spread(expected, weights)
+        spread = spread_of(expected, weights)
         if spread >= TELLING:
             options = {name: value for name, value in experiment.options.items() if value is not None}
             measurements.append(
@@ -76,7 +76,7 @@ def next_measurements(
     return sorted(measurements, key=lambda each: -each.spread)[:SHOWN]
 
 
-def _spread(expected: Mapping[str, float], weights: Mapping[str, float]) -> float:
+def spread_of(expected: Mapping[str, float], weights: Mapping[str, float]) -> float:
     """Return the weighed standard deviation of the logarithm of the expected times."""
     whole = sum(weights.values())
     if len(expected) < 2 or not whole:

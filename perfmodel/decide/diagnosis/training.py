@@ -19,6 +19,7 @@ from perfmodel.decide.diagnosis.answer import (
     TurningDefault,
     Verdict,
 )
+from perfmodel.decide.diagnosis.assumptions import assumptions_of_job, fits
 from perfmodel.decide.diagnosis.card import verdict_of, with_card
 from perfmodel.decide.diagnosis.changes import SUSPECTS, Change, Suspect, predicted
 from perfmodel.decide.diagnosis.measured import Speed
@@ -42,8 +43,6 @@ from perfmodel.workloads import workload
 
 SHOWN = 4
 """Causes that the next measurements tell apart."""
-FITS = 0.5
-"""Least probability that a job with another value of an option fits, for which that value counts as usual."""
 
 
 class _Completed(NamedTuple):
@@ -86,7 +85,7 @@ def diagnose_training(speed: Speed, scenario: Scenario, catalogue: Catalogue) ->
     if interval is None:
         raise refusal("diagnose.no_interval")
     time = iteration_time(speed, prediction, setting)
-    normal, unknown, causes = _weigh(time, prediction, interval, scenario, setting, catalogue)
+    normal, unknown, causes = _weigh(speed, prediction, interval, scenario, setting, catalogue)
     as_stated = Explained(normal, Change("as stated"), prediction.iteration_time)
     odds = {"normal": as_stated} | _explained(causes)
     pace = pace_of(time, interval)
@@ -138,7 +137,7 @@ def _turns(
     def attempt(option: str, value: int | str) -> Trial | None:
         changed = scenario.model_copy(update={option: value})
         prediction = predicted(changed, {}, catalogue)
-        if prediction is None or (prediction.memory and prediction.memory.probability < FITS):
+        if prediction is None or not fits(prediction):
             return None
         interval = prediction.interval
         if interval is None:
@@ -149,7 +148,7 @@ def _turns(
         return Trial(
             pace,
             math.log(then / prediction.iteration_time),
-            lambda: verdict(pace, *_weigh(then, prediction, interval, changed, of, catalogue)),
+            lambda: verdict(pace, *_weigh(speed, prediction, interval, changed, of, catalogue)),
         )
 
     return turning_defaults(verdict(*own), left_open_of_job(scenario, setting), attempt)
@@ -241,22 +240,30 @@ def _as_logged(speed: Speed, scenario: Scenario, catalogue: Catalogue, notes: li
 
 
 def _weigh(
-    time: float,
+    speed: Speed,
     prediction: Prediction,
     interval: Interval,
     scenario: Scenario,
     setting: Setting,
     catalogue: Catalogue,
 ) -> tuple[float, float, list[Weighed]]:
-    """Return the probabilities that nothing is wrong and that no cause explains it, and the causes."""
+    """Return the probabilities that nothing is wrong and that no cause explains it, and the causes.
+
+    The time with another batch is that of as many samples as an iteration of the job, where a rate was
+    measured.
+    """
+    time = iteration_time(speed, prediction, setting)
     suspected: list[tuple[Suspect, list[tuple[Change, Prediction, float, float]]]] = []
-    for suspect in SUSPECTS:
+    for suspect in (*SUSPECTS, *assumptions_of_job(scenario, setting)):
         forms = []
         for change in suspect.changes(scenario, setting, catalogue):
             changed = predicted(scenario, change.options, catalogue) if change.options else prediction
-            if changed is None:
+            if changed is None or (suspect.is_assumption and not fits(changed)):
                 continue
             expected = change.time(changed)
+            if suspect.is_assumption:
+                of = resolve(scenario.model_copy(update=dict(change.options)), catalogue)
+                expected *= time / iteration_time(speed, changed, of)
             if abs(expected / prediction.iteration_time - 1) >= UNCHANGED:
                 wide = changed.interval or interval
                 forms.append(
@@ -297,8 +304,9 @@ def _density(
 
 
 def _explained(causes: list[Weighed]) -> dict[str, Explained]:
-    """Return the causes that are listed, by their ids."""
-    return {each.suspect.id: Explained(each.probability, each.change, each.time) for each in causes[:SHOWN]}
+    """Return the causes that a further run tells apart, by their ids: what was assumed can be looked up."""
+    wrong = [each for each in causes if not each.suspect.is_assumption]
+    return {each.suspect.id: Explained(each.probability, each.change, each.time) for each in wrong[:SHOWN]}
 
 
 def _cause(each: Weighed, measured: float) -> DiagnosedCause:
@@ -312,6 +320,7 @@ def _cause(each: Weighed, measured: float) -> DiagnosedCause:
         measured_time=measured,
         message_bytes=None,
         next=each.suspect.next,
+        is_assumption=each.suspect.is_assumption,
     )
 
 
@@ -323,7 +332,7 @@ def _terms(
     near = math.log(interval.high_80 / prediction.iteration_time)
     result = []
     for name, value in sorted(prediction.terms.items(), key=lambda pair: -pair[1]):
-        grown = {each.suspect.id: _term_with(each, name) for each in causes}
+        grown = {each.suspect.id: _term_with(each, name) for each in causes if not each.suspect.is_assumption}
         by = max(grown, key=lambda cause: grown[cause]) if grown else None
         reached = grown[by] if by is not None else value
         if reached <= value * (1 + UNCHANGED):

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from perfmodel.decide.diagnosis.answer import Pace, TurningDefault, Verdict
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.hardware.machine_words import link_words
+from perfmodel.hardware.machine_words import node_words
 from perfmodel.model.collectives.place import Point
 from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.setting.link_caveats import GENERIC_NODE
 from perfmodel.model.setting.resolve import Setting
 
 BATCH = ("local_batch_size", "global_batch_size", "micro_batch_size", "accumulation_steps")
@@ -117,9 +118,7 @@ def left_open_of_job(scenario: Scenario, setting: Setting) -> Iterator[LeftOpen]
 
 
 def left_open_of_listing(scenario: Scenario, point: Point, catalogue: Catalogue) -> Iterator[LeftOpen]:
-    """Yield adapters of a machine and the links, where they were not given.
-
-    The links of a machine that was given are its own, and not left open.
+    """Yield adapters of a machine and the machine, where they were not given.
 
     Parameters
     ----------
@@ -127,17 +126,18 @@ def left_open_of_listing(scenario: Scenario, point: Point, catalogue: Catalogue)
     point : the collective over them
     catalogue : hardware; other usual values are those of other machines with the accelerator
     """
-    nodes = map(catalogue.node, catalogue.ids("nodes")) if point.accelerator is not None else ()
-    alike = [node for node in nodes if node.accelerator == getattr(point.accelerator, "id", None)]
+    chip = point.accelerator
+    nodes = map(catalogue.node, catalogue.ids("nodes")) if chip is not None else ()
+    alike = [node for node in nodes if chip is not None and node.accelerator == chip.id]
     if point.nodes > 1 and scenario.nics is None:
         taken = int(point.nics if point.host_nics is None else point.host_nics)
         counts = {*NICS, *(node.nics for node in alike if node.nics)} - {taken}
         words = f"each machine uses {taken} network adapter{'s' * (taken != 1)}"
         yield LeftOpen("nics", taken, tuple(sorted(counts)), words)
-    name, link = ("inter_link", point.inter_link) if point.nodes > 1 else ("intra_link", point.link)
-    if scenario.node is None and getattr(scenario, name) is None and link is not None:
-        others = {getattr(node, name) for node in alike} - {None, link.id}
-        words = f"the {'network' if point.nodes > 1 else 'link between ranks'} is {link_words(link)}"
-        yield LeftOpen(
-            name, link.id, tuple(sorted(others)), words, lambda other: link_words(catalogue.link(str(other)))
-        )
+    if scenario.node is None and chip is not None:
+        machine = catalogue.node(chip.usual_node or GENERIC_NODE)
+        networks = {(node.intra_link, node.inter_link, node.nics): node.id for node in alike[::-1]}
+        networks.pop((machine.intra_link, machine.inter_link, machine.nics), None)
+        words = f"the machines are {node_words(machine)}"
+        others = tuple(sorted(networks.values()))
+        yield LeftOpen("node", machine.id, others, words, lambda id: node_words(catalogue.node(str(id))))

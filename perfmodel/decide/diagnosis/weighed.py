@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -74,6 +74,7 @@ def weigh(
     times: Sequence[float] | Array,
     catalogue: Catalogue,
     learned: Fitted | None = None,
+    assumptions: Iterable[Cause] = (),
 ) -> Weights:
     """Weigh the causes of a listing that change the time of at least one of its sizes.
 
@@ -84,6 +85,7 @@ def weigh(
     times : measured [s]
     catalogue : hardware
     learned : the fit that predicts; by default the shipped one
+    assumptions : further causes, that the machines are not as they were taken
     """
     known = fitted() if learned is None else learned
     at = np.asarray(sizes, float)
@@ -92,7 +94,7 @@ def weigh(
     usual = _times(Variant("", curve(place_of(point), known.parameters)), at)
     errors = measured - np.log(usual)
     causes = []
-    for cause in causes_of(point, known.parameters, catalogue):
+    for cause in (*causes_of(point, known.parameters, catalogue), *assumptions):
         variants = [(variant, _times(variant, at)) for variant in cause.variants]
         variants = [(variant, of) for variant, of in variants if np.max(np.abs(of / usual - 1)) >= UNCHANGED]
         if variants:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Literal, NamedTuple
 
-from perfmodel.core.sentences import capitalised
+from perfmodel.core.sentences import capitalised, wrapped
 from perfmodel.core.units import per_cent, show
 from perfmodel.evidence.fitting.own_runs import Answer, Update
 from perfmodel.evidence.fitting.unmeasured import Unmeasured
@@ -203,7 +203,7 @@ def moved_rows(learned: Update) -> list[tuple[str, str, str]]:
 
 def _wrapped(line: str) -> list[str]:
     """Return a line in lines of 80 columns; those of a table are wrapped already."""
-    return [line] if line.startswith(" ") else textwrap.wrap(line, WIDTH, break_long_words=False)
+    return [line] if line.startswith(" ") else wrapped(line, WIDTH)
 
 
 def _narrower(answers: Sequence[Answer]) -> list[str]:
@@ -211,8 +211,11 @@ def _narrower(answers: Sequence[Answer]) -> list[str]:
     widths = [(one.width_before, one.width_after) for one in answers if not math.isnan(one.width_before)]
     if not widths:
         return []
-    before, after = (per_cent(math.expm1(max(each)), 0, signed=True) for each in zip(*widths, strict=True))
-    return [f"80 % intervals of these measured jobs: to {before} before, to {after} now, at the most"]
+    before, after = (per_cent(math.expm1(max(each)), 0) for each in zip(*widths, strict=True))
+    return [
+        f"80 % intervals of these measured jobs reach at most {before} above the prediction, {after} with "
+        "these runs"
+    ]
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:

@@ -32,8 +32,9 @@ class Unmeasured(NamedTuple):
     @property
     def words(self) -> str:
         """The intervals in a sentence."""
-        widths = f"to +{per_cent(self.before, 0)} before, to +{per_cent(self.after, 0)} now"
-        return f"80 % interval of {self.job}, not measured: {widths}"
+        before, after = (per_cent(each, 0) for each in (self.before, self.after))
+        reach = f"reaches {before} above the prediction, {after} with these runs"
+        return f"80 % interval of {self.job}, not measured, {reach}"
 
 
 def unmeasured_job(runs: Sequence[OwnRun], learned: Update, catalogue: Catalogue) -> Unmeasured | None:

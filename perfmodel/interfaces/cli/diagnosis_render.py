@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from perfmodel.core.sentences import sentence
 from perfmodel.core.units import percent, show
-from perfmodel.decide.diagnosis.card import LEAST, named_causes, shares, with_cause
+from perfmodel.decide.diagnosis.card import LEAST, named_causes, own_error, shares, with_cause
+from perfmodel.decide.diagnosis.first_action import expected_words, pointers
 from perfmodel.interfaces.cli.render import LABEL, console, lines_to, show_card, table
-from perfmodel.interfaces.reports.diagnosed import EXPECTED, pointers, sizes, terms
+from perfmodel.interfaces.reports.diagnosed import sizes, terms
 
 if TYPE_CHECKING:
     from perfmodel.decide.diagnosis.answer import Diagnosis
@@ -43,6 +45,8 @@ def _sizes(out: Console, answer: Diagnosis) -> None:
     every = -(-len(answer.sizes) // MOST_SIZES)
     listing = sizes(answer)
     _print(out, listing.columns, listing.rows[::-1][::every][::-1], left=0)
+    if answer.above_ports:
+        lines_to(out, sentence(answer.above_ports))
 
 
 def _print(out: Console, columns: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
@@ -70,6 +74,8 @@ def _causes(out: Console, answer: Diagnosis) -> None:
         lines_to(out, f"{what.name} ({what.change}): {with_cause(what)}", label)
         if answer.verdict != "normal" and share >= LEAST:
             lines_to(out, what.next, f"{'':11}")
+    if said := own_error(answer):
+        lines_to(out, sentence(said))
 
 
 def _similar(out: Console, answer: Diagnosis) -> None:
@@ -88,4 +94,4 @@ def _next(out: Console, answer: Diagnosis) -> None:
         for time, causes in pointers(each.expected, answer):
             lines_to(out, f"{time}: {causes}", f"{'':12}")
     if answer.next:
-        lines_to(out, EXPECTED.format(measured=show(answer.measured, "s")), f"{'':12}")
+        lines_to(out, expected_words(answer), f"{'':12}")

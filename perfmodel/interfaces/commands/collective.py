@@ -115,6 +115,7 @@ def run(request: CollectiveRequest, context: Context) -> "Collective | Collectiv
     >>> collective(ranks=16, size="1GB", accelerator="a100-sxm4-40gb").warnings[0]
     'taken: --node dgx-a100-40gb, the usual machine of A100 SXM4 40 GB'
     """
+    from perfmodel.model.prediction.collectives.bus_bandwidth_words import above_ports
     from perfmodel.model.prediction.collectives.by_size import Collectives
     from perfmodel.model.prediction.collectives.collective import collective
 
@@ -122,10 +123,11 @@ def run(request: CollectiveRequest, context: Context) -> "Collective | Collectiv
     named = [(kind, word) for field, kind in _NAMED.items() if (word := getattr(request, field)) is not None]
     notes = [note for kind, word in named if (note := context.catalogue.note(kind, word))]
     notes += fabric.notes
-    rows = tuple(
-        collective(request.name, request.algorithm, fabric, size).model_copy(update={"warnings": notes})
-        for size in request.sizes
-    )
+    rows = tuple(collective(request.name, request.algorithm, fabric, size) for size in request.sizes)
+    fastest = max(row.bus_bandwidth for row in rows)
+    if said := above_ports(fabric.of(request.name, request.sizes[0]), fastest):
+        notes.append(said)
+    rows = tuple(row.model_copy(update={"warnings": notes}) for row in rows)
     if request.measured is not None:
         rows = _after_listing(rows, fabric, request)
     return Collectives(rows) if isinstance(request.size, tuple) else rows[0]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from perfmodel.core.records.options import Described
 from perfmodel.core.units import percent, show, show_range
 from perfmodel.decide.diagnosis.answer import Diagnosis
-from perfmodel.decide.diagnosis.card import shares, with_cause
+from perfmodel.decide.diagnosis.card import listed, own_error, shares, with_cause
+from perfmodel.decide.diagnosis.first_action import pointers
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.given import given, in_short
 from perfmodel.interfaces.reports.page import Listing, Page, Span, Spans
@@ -16,10 +15,6 @@ from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.step.terms import TERMS
 
-CLOSE = 1.1
-"""Ratio up to which expected times are said as one, as no measurement tells them apart."""
-LISTED = 0.01
-"""Least probability of a cause that is listed by itself."""
 DRAWN = 24
 """Most message sizes in the chart; of more, every second, and so on."""
 
@@ -80,11 +75,6 @@ def causes(answer: Diagnosis) -> Listing:
 
 
 NEXT = "What to measure next"
-EXPECTED = (
-    "Each time is the {measured} measured times the change that the model predicts if that is the cause: "
-    "compare yours with these, not with the predicted time."
-)
-"""What the times of next measurements are."""
 
 
 def next_steps(answer: Diagnosis) -> Listing:
@@ -94,30 +84,8 @@ def next_steps(answer: Diagnosis) -> Listing:
         for each in answer.next
         for index, (time, causes) in enumerate(pointers(each.expected, answer))
     ]
-    return Listing(NEXT, ("run", "iteration time", "points to"), rows, texts=3)
-
-
-def pointers(expected: Mapping[str, float], answer: Diagnosis) -> list[tuple[str, str]]:
-    """Return expected times, each with the names of its causes; those close to each other are one.
-
-    Causes that are not listed are left out, and so is that nothing is wrong where that is as unlikely.
-    """
-    known = {cause.id: (cause.name, cause.probability) for cause in answer.causes}
-    known["normal"] = ("nothing wrong", answer.normal)
-    likely = {cause: time for cause, time in expected.items() if known[cause][1] >= LISTED}
-    groups: list[list[tuple[float, str]]] = []
-    for cause, time in sorted(likely.items(), key=lambda each: each[1]):
-        if not groups or time > CLOSE * groups[-1][0][0]:
-            groups.append([])
-        groups[-1].append((time, known[cause][0]))
-    return [(_times(group), ", ".join(name for _, name in group)) for group in groups]
-
-
-def _times(group: Sequence[tuple[float, str]]) -> str:
-    """Return the first and the last time of a group as text, which may be one."""
-    first, last = group[0][0], group[-1][0]
-    alike = show(first, "s") == show(last, "s")
-    return show(first, "s") if alike else show_range(first, last, "s")
+    value = "iteration time" if answer.kind == "training" else "bus bandwidth"
+    return Listing(NEXT, ("run", value, "points to"), rows, texts=3)
 
 
 def similar(answer: Diagnosis) -> Listing:
@@ -160,7 +128,7 @@ def page_of_diagnosis(
         charts=[_in_interval(answer) if is_run else _over_sizes(answer)],
         tables=tables,
         assumptions=[f"defaults taken: {', '.join(answer.defaults)}"] if answer.defaults else [],
-        notes=answer.notes,
+        notes=[*filter(None, (answer.above_ports, own_error(answer))), *answer.notes],
         sources=[*sources, *dict.fromkeys(each.title for each in answer.similar)],
         command=command,
     )
@@ -173,7 +141,7 @@ def _in_interval(answer: Diagnosis) -> Spans:
         Span("predicted", answer.predicted, low, high, show_range(low, high, "s"), mark=answer.measured),
         *(
             Span(f"with {cause.name}", cause.predicted_time, None, None, show(cause.predicted_time, "s"))
-            for cause in answer.causes[:4]
+            for cause in listed(answer, 4)
         ),
     ]
     caption = (

@@ -198,7 +198,7 @@ TERMS: dict[str, Term] = {
         Term("contention_time", "slowdown while communicating", "busy", COMMUNICATION, "passes"),
         Term(
             "shared_slowdown_time",
-            "slower than alone",
+            "slower than one GPU alone",
             "busy",
             COMPUTE,
             "passes",

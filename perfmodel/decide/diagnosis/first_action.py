@@ -1,0 +1,113 @@
+"""What to do first about a slow run or listing, and which causes each result would point to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from perfmodel.core.sentences import in_a_list
+from perfmodel.core.units import percent, show, show_range
+from perfmodel.decide.diagnosis.answer import DiagnosedCause, Diagnosis, NextMeasurement
+
+CLOSE = 1.1
+"""Ratio up to which expected values are said as one, as no measurement tells them apart."""
+LISTED = 0.01
+"""Least probability of a cause that is listed by itself."""
+TIED = 0.8
+"""Least probability of a cause over that of the likeliest for which the two are as likely as each other."""
+
+
+def tied(answer: Diagnosis) -> list[DiagnosedCause]:
+    """Return the causes as likely as the likeliest, which comes first; none where no cause is known."""
+    return [each for each in answer.causes if each.probability >= TIED * answer.causes[0].probability]
+
+
+def first_actions(answer: Diagnosis) -> list[str]:
+    """Return what to do first and then, each as a clause; of what is normal only what to give.
+
+    What was assumed is looked up first, where the verdict turns on it.  The likeliest cause has its own
+    check; where it is not likelier than that none is known, or another is as likely, a measurement tells
+    them apart.
+    """
+    options = [
+        f"--{turn.option.replace('_', '-')} (with {turn.other_words} it is {turn.verdict})"
+        for turn in answer.turns
+    ]
+    actions = [f"give {in_a_list(options)}"] if options else []
+    if answer.verdict == "normal":
+        return actions
+    likeliest = [each for each in tied(answer) if not each.is_assumption]
+    measurement = _telling(answer, likeliest)
+    best = answer.causes[0] if answer.causes else None
+    has_check = best is not None and best.probability > max(answer.normal, answer.unknown)
+    if best is not None and has_check and (len(likeliest) == 1 or measurement is None):
+        check = likeliest[0] if likeliest else best
+        if not (check.is_assumption and answer.turns):
+            actions.append(check.next)
+    elif measurement is not None:
+        actions.append(f"run {measurement.words}: {_expected(measurement, answer)}")
+    return actions
+
+
+def _telling(answer: Diagnosis, likeliest: Sequence[DiagnosedCause]) -> NextMeasurement | None:
+    """Return the measurement that tells the two likeliest causes apart best; of one cause the best of all."""
+    if len(likeliest) < 2:
+        return answer.next[0] if answer.next else None
+    one, other = (each.id for each in likeliest[:2])
+
+    def ratio(each: NextMeasurement) -> float:
+        values = [each.expected.get(one), each.expected.get(other)]
+        known = [value for value in values if value]
+        return max(known) / min(known) if len(known) == 2 else 1.0
+
+    best = max(answer.next, key=ratio, default=None)
+    return best if best is not None and ratio(best) > CLOSE else None
+
+
+def _expected(measurement: NextMeasurement, answer: Diagnosis) -> str:
+    """Return the results that a measurement may have, each with the causes that it points to."""
+    (first, of_first), *others = pointers(measurement.expected, answer)
+    return "; ".join([f"{first} would point to {of_first}", *(f"{value} to {of}" for value, of in others)])
+
+
+def pointers(expected: Mapping[str, float], answer: Diagnosis) -> list[tuple[str, str]]:
+    """Return expected values, each with the names of its causes; those close to each other are one.
+
+    Causes that are not listed are left out, and so is that nothing is wrong where that is as unlikely.
+    """
+    unit = "s" if answer.kind == "training" else "B/s"
+    known = {cause.id: (cause.name, cause.probability) for cause in answer.causes}
+    known["normal"] = ("nothing wrong", answer.normal)
+    likely = {cause: value for cause, value in expected.items() if known[cause][1] >= LISTED}
+    groups: list[list[tuple[float, str]]] = []
+    for cause, value in sorted(likely.items(), key=lambda each: each[1]):
+        if not groups or value > CLOSE * groups[-1][0][0]:
+            groups.append([])
+        groups[-1].append((value, known[cause][0]))
+    return [(_values(group, unit), ", ".join(name for _, name in group)) for group in groups]
+
+
+def _values(group: Sequence[tuple[float, str]], unit: str) -> str:
+    """Return the first and the last value of a group as text, which may be one."""
+    first, last = group[0][0], group[-1][0]
+    alike = show(first, unit) == show(last, unit)
+    return show(first, unit) if alike else show_range(first, last, unit)
+
+
+def expected_words(answer: Diagnosis) -> str:
+    """Return what the expected values of next measurements are."""
+    if answer.kind == "training":
+        return (
+            f"Each time is the {show(answer.measured, 's')} measured times the change that the model "
+            "predicts if that is the cause: compare yours with these, not with the predicted time."
+        )
+    size = show(answer.sizes[-1].message_bytes, "B")
+    return f"Each is the bus bandwidth at {size} that the model predicts if that is the cause."
+
+
+def likeliest_words(answer: Diagnosis) -> str:
+    """Return the likeliest causes with their probabilities, in words that say whether several tie."""
+    causes = tied(answer)
+    named = [f"{each.words} ({percent(each.probability)})" for each in causes]
+    if len(causes) == 1:
+        return f"most likely cause: {named[0]}"
+    return f"likeliest causes, about equal: {in_a_list(named)}"
