@@ -32,8 +32,8 @@ def anchored_setting(
     which the prediction equals the measured time.  The prediction increases with it, so bisection solves for
     it.
 
-    Accelerators up to a machine's number are in one machine; more fill machines as in the scenario, with its
-    ``accelerators_per_node``.
+    The job's own number of accelerators, and more than a machine has, fill machines as in the scenario, with
+    its ``accelerators_per_node``; others are in one machine.
 
     Parameters
     ----------
@@ -71,8 +71,17 @@ def anchored_setting(
     )
 
 
-def setting_of_ranks(scenario: Scenario, whole: Setting, ranks: int, catalogue: Catalogue) -> Setting:
-    """Return the setting of ``ranks`` accelerators, each with the work of one in the whole job."""
+def setting_of_ranks(
+    scenario: Scenario, whole: Setting, ranks: int, catalogue: Catalogue, is_spread: bool = False
+) -> Setting:
+    """Return the setting of ``ranks`` accelerators, each with the work of one in the whole job.
+
+    Parameters
+    ----------
+    scenario, whole, catalogue : of the job, and its setting
+    ranks : accelerators
+    is_spread : whether few of a job on several machines are spread as it is, too, and not in one machine
+    """
     options: dict[str, object] = {
         "anchor": UNIT,
         "global_batch_size": None,
@@ -81,7 +90,10 @@ def setting_of_ranks(scenario: Scenario, whole: Setting, ranks: int, catalogue: 
     }
     if ranks == 1:  # no other workers to wait for
         options |= {"k": None, "backups": None}
-    if ranks <= whole.node.accelerators:
+    held = scenario.accelerators_per_node
+    if held is not None and (ranks == whole.world_size or (is_spread and whole.nodes > 1)):
+        options["accelerators_per_node"] = min(held, ranks)
+    elif ranks <= whole.node.accelerators:
         options["accelerators_per_node"] = None
     return resolve(_with_options(scenario, **options), catalogue)
 
