@@ -19,6 +19,7 @@ from perfmodel.workloads.recipes.token_recipes import token_recipe
 
 PAGE = FIRST[0]
 RENT, OWN, QUOTE, RUN = "machines_to_rent", "my_own_machines", "a_quote", "a_run_I_measured"
+RUNS = "several_runs_I_measured"
 """What the question is about."""
 WHOLE, LORA, QLORA = "all_weights", "LoRA", "QLoRA"
 TUNED = {LORA: {"lora": "16"}, QLORA: {"lora": "16", "frozen-weights": "nf4"}}
@@ -49,7 +50,7 @@ HOW = one_of(
     "LoRA trains small adapters while the network's own weights stay as they are; QLoRA keeps those weights "
     "in 4 bits.",
 )._replace(label="How do you train it?", kind="radio", session=f"{PAGE}-how")
-ON = one_of("on", (RENT, OWN, QUOTE, RUN), RENT, "")._replace(
+ON = one_of("on", (RENT, OWN, QUOTE, RUN, RUNS), RENT, "")._replace(
     label="What is your question about?", kind="radio"
 )
 DEADLINE = asked("within", options("plan")["deadline"], label="By when, e.g. 60d", usual="no limit")
@@ -79,10 +80,11 @@ FIELDS = {
     OWN: (MACHINE, GPUS, BATCH),
     QUOTE: (MACHINE, GPUS, QUANTITY, VALUE),
     RUN: (MACHINE, GPUS, LOCAL_BATCH, PRECISION, MEASURED),
+    RUNS: (),
 }
 """Question -> its fields."""
 EVERY = (TRAIN, HOW, ON, *dict.fromkeys(option for some in FIELDS.values() for option in some))
-FILES: dict[str, file_marks.Kind] = {QUOTE: "quote", RUN: "measured"}
+FILES: dict[str, file_marks.Kind] = {QUOTE: "quote", RUN: "measured", RUNS: "runs"}
 """Question -> kind of file that answers it instead of fields."""
 OF_TRANSFORMERS = (LENGTH, BATCH)
 START = {
@@ -175,7 +177,7 @@ def lacking(on: str, picked: Mapping[str, Any], has_file: bool, is_listed: bool 
     >>> lacking(OWN, {"train": "resnet50"}, has_file=False), lacking(RENT, START, has_file=False)
     ('Choose a machine or a GPU first.', '')
     """
-    if on == QUOTE and has_file:
+    if on == RUNS or (on == QUOTE and has_file):
         return ""
     if "train" not in picked:
         return "Choose what you train first."
@@ -233,6 +235,8 @@ def answers(on: str, has_tokens: bool, gpus: int) -> dict[str, str]:
         return {"Find machines": "plan"}
     if on == QUOTE:
         return {"Check the quote": "quote"}
+    if on == RUNS:
+        return {"Learn from them": "runs"}
     if on == RUN:
         return {"Say whether that is normal": "diagnose"}
     layouts = {"Find the fastest layout": LAYOUTS} if has_tokens and gpus > 1 else {}

@@ -735,7 +735,7 @@ def test_between_own_runs_the_time_runs_on_a_line(tmp_path):
     assert any("on other GPU counts" in note for note in between.warnings)
     assert between.interval.high_80 / between.interval.low_80 > 1.1  # not the noise of repeats
     assert predict(between.scenario).iteration_time == between.iteration_time
-    assert {*between.warnings} >= {note for note in predict(**JOB, world_size=8, calibration=mine).warnings}
+    assert {*between.warnings} >= set(predict(**JOB, world_size=8, calibration=mine).warnings)
 
 
 def test_a_job_spread_over_machines_takes_what_was_measured_of_it(tmp_path):

@@ -84,7 +84,7 @@ class Answer(NamedTuple):
     """Half-width of the job's 80 % interval by the shipped fit, in logarithms; nan for all-reduces."""
     width_after: float = math.nan
     """Half-width after the update, when the job itself was measured: the noise of repeats."""
-    world_size: int = 1
+    world_size: float = 1
     """Accelerators of the run."""
 
 

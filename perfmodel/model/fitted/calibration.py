@@ -232,7 +232,8 @@ def read_calibration(path: Path | str, catalogue: Catalogue | None = None) -> Ca
         with another version of the shipped fit
     """
     if is_table(path):
-        return learned_from(path, catalogue)
+        taught: Calibration = learned_from(path, catalogue)
+        return taught
     try:
         fitted = _read_fit(path)
         if isinstance(fitted, dict) and "effects" in fitted:

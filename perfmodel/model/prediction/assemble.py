@@ -155,14 +155,16 @@ def settled(
 def settled_by_own_runs(
     scenario: Scenario, catalogue: Catalogue, constants: Calibration
 ) -> tuple[Setting, Calibration]:
-    """Return setting and constants as ``settled`` does, of a scenario with a file whose constants are known."""
+    """Return setting and constants as ``settled`` does, by the constants of the scenario's calibration."""
     from perfmodel.model.prediction.intervals.own_runs import remark
 
     path = str(scenario.calibration)
     uncalibrated = scenario.model_copy(update={"calibration": None})
     setting, constants = settled(uncalibrated, catalogue, constants)
     own = constants.own
-    notes = () if own is None or (setting.layout and own.transformers) else (remark(setting, own),)
+    notes: tuple[str, ...] = ()
+    if own is not None and not (setting.layout and own.transformers):
+        notes = (remark(setting, own),)
     is_from_specs = setting.layout is None and scenario.anchor is None and scenario.profile is None
     if own is not None and is_from_specs:
         from perfmodel.model.prediction.intervals.measured_jobs import anchored_on_own_runs, measured_words

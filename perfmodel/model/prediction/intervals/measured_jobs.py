@@ -55,8 +55,8 @@ class _Jobs(NamedTuple):
         """
         of = work_key(setting)
         sizes = sorted({int(each[2]) for key, each in self.measured.items() if key.startswith(of)})
-        found = {ranks: self.on(ranks, setting, is_spread=True) for ranks in sizes}
-        return {ranks: entry for ranks, entry in found.items() if entry is not None}
+        entries = {ranks: self.on(ranks, setting, is_spread=True) for ranks in sizes}
+        return {ranks: entry for ranks, entry in entries.items() if entry is not None}
 
     def anchored(self, time: float, ranks: int) -> Setting | None:
         """Return the setting anchored on a time of some accelerators [s]; None if that is impossible."""
@@ -146,10 +146,10 @@ def _time_between(
     first and the last, so that the curve passes through all own runs and no larger job is faster than one
     that was measured.  A job on several machines is followed among runs with as many accelerators on each.
 
-    Runs of published series, each left out in turn, are missed (mean of absolute errors; by the effects alone,
-    and so) by 5.9, 3.8 % (dlperf), 8.1, 5.5 (hkbu), 5.8, 6.0 (lambda-tf), 20.7, 22.5 (pollux), 10.5, 10.6
-    (ryujaehun), 3.2, 2.9 (tf-benchmarks): 9.0, 8.6 over the six.  Followed over all placements, pollux is
-    missed by 23.3; the others have one.
+    Runs of published series, each left out in turn, are missed by these means of absolute errors [%], by the
+    effects alone and so: dlperf 5.9, 3.8; hkbu 8.1, 5.5; lambda-tf 5.8, 6.0; pollux 20.7, 22.5; ryujaehun
+    10.5, 10.6; tf-benchmarks 3.2, 2.9; all six 9.0, 8.6.  Followed over all placements, pollux is missed by
+    23.3 %; the others have one.
     """
     if len(series) < LEAST_RUNS:
         return None
