@@ -112,15 +112,17 @@ def _reason(
 
 
 def _largest(answers: Sequence[Answer]) -> list[str]:
-    """Return the errors of the run on most accelerators, the nearest to larger jobs; none of several such."""
+    """Return the errors of the runs on most accelerators; none if all are such."""
     most = max(one.world_size for one in answers)
     largest = [one for one in answers if one.world_size == most]
-    if len(largest) > 1 or most <= 1:
+    if len(largest) == len(answers):
         return []
+    who = largest[0].where if len(largest) == 1 else f"{len(largest)} runs"
     before, left_out = (
-        per_cent(abs(math.expm1(error))) for error in (largest[0].before, largest[0].left_out)
+        per_cent(fmean(abs(math.expm1(getattr(one, name))) for one in largest))
+        for name in ("before", "left_out")
     )
-    return [f"the largest, {largest[0].where} on {most} GPUs, {before} and {left_out}"]
+    return [f"the largest, {who} on {most} GPUs, {before} and {left_out}"]
 
 
 def _grows(one: Answer) -> bool:
