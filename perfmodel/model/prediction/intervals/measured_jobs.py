@@ -63,7 +63,8 @@ class _Jobs(NamedTuple):
         scenario = self.scenario.model_copy(update={"anchor": f"iteration_time={time!r}s@{ranks}"})
         run = f"your run on {counted(ranks, 'accelerator')}"
         try:
-            return anchored_setting(scenario, self.catalogue, self.constants, run)
+            is_whole = ranks == self.scenario.world_size
+            return anchored_setting(scenario, self.catalogue, self.constants, run, is_spread=is_whole)
         except InputError:  # the predicted exchange alone takes longer
             return None
 

@@ -23,7 +23,11 @@ UNIT = "iteration_time=1s@1"
 
 
 def anchored_setting(
-    scenario: Scenario, catalogue: Catalogue, constants: Calibration, run: str = "the anchor's run"
+    scenario: Scenario,
+    catalogue: Catalogue,
+    constants: Calibration,
+    run: str = "the anchor's run",
+    is_spread: bool = False,
 ) -> Setting:
     """Return the setting of a scenario, with its anchor converted to one accelerator.
 
@@ -32,13 +36,14 @@ def anchored_setting(
     which the prediction equals the measured time.  The prediction increases with it, so bisection solves for
     it.
 
-    The job's own number of accelerators, and more than a machine has, fill machines as in the scenario, with
-    its ``accelerators_per_node``; others are in one machine.
+    Accelerators up to a machine's number are in one machine, unless ``is_spread``; more fill machines as in
+    the scenario, with its ``accelerators_per_node``.
 
     Parameters
     ----------
     scenario, catalogue, constants : of the job, with its anchor
     run : what warnings call the measured run
+    is_spread : as of ``setting_of_ranks``
 
     Raises
     ------
@@ -56,7 +61,9 @@ def anchored_setting(
         return resolve(scenario, catalogue)
     whole = resolve(_with_options(scenario, anchor=UNIT), catalogue)
     try:
-        one, many = (setting_of_ranks(scenario, whole, ranks, catalogue) for ranks in (1, anchor.world_size))
+        one, many = (
+            setting_of_ranks(scenario, whole, ranks, catalogue, is_spread) for ranks in (1, anchor.world_size)
+        )
         measured = anchor.iteration_time(many.global_batch_size, many.workload.sequence_length)
         time = _time_on_one(measured, one, many, constants)
     except InputError as error:
@@ -91,7 +98,7 @@ def setting_of_ranks(
     if ranks == 1:  # no other workers to wait for
         options |= {"k": None, "backups": None}
     held = scenario.accelerators_per_node
-    if held is not None and (ranks == whole.world_size or (is_spread and whole.nodes > 1)):
+    if held is not None and is_spread and whole.nodes > 1:
         options["accelerators_per_node"] = min(held, ranks)
     elif ranks <= whole.node.accelerators:
         options["accelerators_per_node"] = None
