@@ -98,6 +98,14 @@ def answer(question: tuple[str, ...], work: Work) -> Any:
     return result
 
 
+def undrawn(work: Work) -> Any:
+    """Return the result of a computation that no page shows; limits and errors as of ``answer``."""
+    if work.is_quick:
+        return work.call(*work.arguments)
+    with slot():
+        return by_a_process(work, lambda text: None)[0]
+
+
 def _kept(question: tuple[str, ...]) -> Any:
     with _answers_lock:
         if question in _answers:

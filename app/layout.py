@@ -147,14 +147,14 @@ def scenario_form(
 
 
 def own_calibration() -> None:
-    """Draw the upload field for the user's own calibration file."""
-    with fold("Your own calibration") as is_open:
+    """Draw the upload field for the user's own runs, or for what was learned from them."""
+    with fold("Your own runs") as is_open:
         if is_open:
             with errors_shown():
-                st.page_link("views/runs.py", label="Learn from a CSV of your own runs")
-                words = "Or the file that “perfmodel calibrate” wrote from them"
+                words = "A CSV of your own runs, or what was learned from one"
                 own_uploads.field("calibration", words, "calibration-file")
-    own_uploads.in_use_line("calibration", "Calibrated by", "Predict without it")
+                st.page_link("views/runs.py", label="See what your runs teach")
+    own_uploads.in_use_line("calibration", "Learned from", "Predict without it")
 
 
 def options_form(

@@ -235,11 +235,18 @@ def option_value_words(option: str) -> str:
 def grouped(warnings: Iterable[str]) -> list[str]:
     """Return warnings; of those that differ only in numbers the last, with the count of the others.
 
+    One that another begins with says nothing more, and is left out.
+
     >>> grouped(["2 GPUs wait 1.5%", "4 GPUs wait 2%", "memory is short"])
     ['4 GPUs wait 2% (and 1 more with other numbers)', 'memory is short']
+    >>> grouped(["by 3 runs: computation x 1.1", "by 3 runs: computation x 1.1; rate of NVLink x 0.9"])
+    ['by 3 runs: computation x 1.1; rate of NVLink x 0.9']
     """
     groups: dict[str, list[str]] = {}
-    for warning in dict.fromkeys(warnings):
+    each = [*dict.fromkeys(warnings)]
+    for warning in each:
+        if any(other.startswith(warning) and other != warning for other in each):
+            continue
         groups.setdefault(_NUMBER.sub("#", warning), []).append(warning)
     return [
         same[-1] + (f" (and {len(same) - 1} more with other numbers)" if len(same) > 1 else "")

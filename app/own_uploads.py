@@ -13,6 +13,7 @@ from app.file_marks import Kind, Mark, in_use, mark_of, use
 from app.looks import refused_words
 from app.plain import plain
 from perfmodel.core.errors import InputError
+from perfmodel.core.files.learner import is_table
 
 
 class _UploadKind(NamedTuple):
@@ -31,7 +32,10 @@ class _UploadKind(NamedTuple):
 UPLOAD_KINDS: dict[Kind, _UploadKind] = {
     "specs": _UploadKind("the user's own hardware", "the page Hardware has it under “The file”", ["toml"], 1),
     "calibration": _UploadKind(
-        "a calibration on the user's own runs", "“perfmodel calibrate” wrote it", ["json"], 5
+        "the user's own runs, or what was learned from them",
+        "a .csv: who measured has it; a .json: page Your own runs has it under “Download what was learned”",
+        ["csv", "json"],
+        5,
     ),
     "profile": _UploadKind(
         "what a trace taught", "the page Trace wrote it: “Download the profile”", ["toml"], 1
@@ -186,16 +190,21 @@ def store_upload(kind: Kind, file: Any, name: str | None = None) -> Mark:
     mark = session_hardware.keep(kind, name, file.getvalue())
     path = session_hardware.place(kind, mark)
     try:
-        _check(kind, path)
+        _check(kind, mark)
     except InputError:
         path.unlink()
         raise
     return mark
 
 
-def _check(kind: Kind, path: Any) -> None:
-    """Raise InputError for a file that is not of its kind."""
-    if kind == "calibration":
+def _check(kind: Kind, mark: Mark) -> None:
+    """Raise InputError for a stored file that is not of its kind; learn from a table of own runs."""
+    path = session_hardware.place(kind, mark)
+    if kind == "calibration" and is_table(path):
+        from app import runs_work
+
+        session_hardware.keep_learned(mark, runs_work.learned_text(path, session_hardware.catalogue()))
+    elif kind == "calibration":
         from perfmodel.model.fitted.calibration import calibrated
 
         calibrated(str(path))

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.bounded import Work
-from perfmodel.evidence.fitting.own_file import own_runs
+from app.bounded import Work, undrawn
+from perfmodel.evidence.fitting.own_file import OwnRuns, own_runs
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.scenario import Scenario
 
 FEW = 3000
 """Characters of a file of some 50 runs, which take less time than starting a process."""
+
+
+def learned_text(file: Path, catalogue: Catalogue) -> str:
+    """Return what the runs of a file teach, as the text of the file that predictions take; draws nothing."""
+    answer: OwnRuns = undrawn(work(file, catalogue))
+    return answer.to_json()
 
 
 def work(file: Path, catalogue: Catalogue) -> Work:

@@ -16,6 +16,8 @@ from perfmodel.equations.distribution import Empirical
 from perfmodel.equations.distributions import distribution
 from perfmodel.hardware.catalogue.store import Catalogue
 
+LEARNED = "learned"
+"""Folder of what was learned from a table of own runs, next to the table and under its name."""
 LONGEST_NAME = 120
 """Most bytes of a file's name; file systems allow 255."""
 
@@ -38,7 +40,7 @@ def folder_remover() -> Callable[[str], str]:
     if "folder" not in st.session_state:
         return str
     mine = str(folder())
-    inside = re.compile(rf"{re.escape(mine)}/(?:own/(?:network/\w+/[^/]+|\w+/\w+)/)?")
+    inside = re.compile(rf"{re.escape(mine)}/(?:own/(?:network/\w+/[^/]+|\w+/\w+(?:/{LEARNED})?)/)?")
     return lambda message: inside.sub("", message)
 
 
@@ -80,6 +82,18 @@ def keep(kind: Kind, name: str, content: bytes) -> Mark:
     return mark
 
 
+def learned(mark: Mark) -> Path:
+    """Return the path of what was learned from a table of own runs; pages use it as the file of the table."""
+    file = place("calibration", mark)
+    return file.parent / LEARNED / file.name
+
+
+def keep_learned(mark: Mark, text: str) -> None:
+    """Store what was learned from a table of own runs."""
+    learned(mark).parent.mkdir(parents=True, exist_ok=True)
+    learned(mark).write_text(text, "utf-8")
+
+
 SEEN = "seen-traces"
 """Session key: mark of an uploaded trace -> its content, as ``read_trace`` returns it."""
 
@@ -105,7 +119,10 @@ def missing(page: str) -> dict[Kind, list[Mark]]:
 
 def files(kind: Kind) -> list[Path]:
     """Return the paths of the files of a kind that are in use and stored."""
-    return [place(kind, mark) for mark in in_use(kind) if has(kind, mark)]
+    held = [mark for mark in in_use(kind) if has(kind, mark)]
+    if kind == "calibration":
+        return [learned(mark) if learned(mark).is_file() else place(kind, mark) for mark in held]
+    return [place(kind, mark) for mark in held]
 
 
 def catalogue() -> Catalogue:

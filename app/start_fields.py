@@ -20,6 +20,7 @@ from perfmodel.workloads.recipes.token_recipes import token_recipe
 PAGE = FIRST[0]
 RENT, OWN, MORE = "machines_to_rent", "my_own_machines", "machines_to_add"
 QUOTE, RUN = "a_quote", "a_run_I_measured"
+RUNS = "several_runs_I_measured"
 """What the question is about."""
 WHOLE, LORA, QLORA = "all_weights", "LoRA", "QLoRA"
 HOW_WORDS = {
@@ -60,7 +61,7 @@ HOW = one_of(
     "A fine-tuning starts from trained weights, and changes all of them or adapters alone. LoRA trains small "
     "adapters while the network's own weights stay as they are; QLoRA keeps those weights in 4 bits.",
 )._replace(label="How do you train it?", kind="radio", session=f"{PAGE}-how", shows=HOW_WORDS.__getitem__)
-ON = one_of("on", (RENT, OWN, MORE, QUOTE, RUN), RENT, "")._replace(
+ON = one_of("on", (RENT, OWN, MORE, QUOTE, RUN, RUNS), RENT, "")._replace(
     label="What is your question about?", kind="radio"
 )
 DEADLINE = asked("within", options("plan")["deadline"], label="By when, e.g. 60d", usual="no limit")
@@ -102,10 +103,11 @@ FIELDS = {
     MORE: (PRESENT, PRESENT_NUMBER, TO_ADD, RUN_TIME),
     QUOTE: (MACHINE, GPUS, QUANTITY, VALUE),
     RUN: (MACHINE, GPUS, LOCAL_BATCH, PRECISION, MEASURED),
+    RUNS: (),
 }
 """Question -> its fields."""
 EVERY = (TRAIN, HOW, ON, *dict.fromkeys(option for some in FIELDS.values() for option in some))
-FILES: dict[str, file_marks.Kind] = {QUOTE: "quote", RUN: "measured"}
+FILES: dict[str, file_marks.Kind] = {QUOTE: "quote", RUN: "measured", RUNS: "runs"}
 """Question -> kind of file that answers it instead of fields."""
 OF_TRANSFORMERS = (LENGTH, BATCH)
 START = {
@@ -205,7 +207,7 @@ def lacking(on: str, picked: Mapping[str, Any], has_file: bool, is_listed: bool 
     >>> lacking(OWN, {"train": "resnet50"}, has_file=False), lacking(RENT, START, has_file=False)
     ('Choose a machine or a GPU first.', '')
     """
-    if on == QUOTE and has_file:
+    if on == RUNS or (on == QUOTE and has_file):
         return ""
     if "train" not in picked:
         return "Choose what you train first."
@@ -276,6 +278,8 @@ def answers(on: str, has_tokens: bool, gpus: int, asks_network: bool) -> dict[st
         return {"Say what they bring": LARGER}
     if on == QUOTE:
         return {"Check the quote": "quote"}
+    if on == RUNS:
+        return {"Learn from them": "runs"}
     if on == RUN:
         return {"Say whether that is normal": "diagnose"}
     layouts = {"Find the fastest layout": LAYOUTS} if has_tokens and gpus > 1 else {}

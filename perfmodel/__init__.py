@@ -14,9 +14,12 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from perfmodel.core.files.learner import learns
 from perfmodel.interfaces.register import FUNCTIONS
 
 __version__ = "0.3.0"
+
+learns("perfmodel.evidence.fitting.own_file:calibration_of_runs")
 
 _HOMES = {
     "Catalogue": "perfmodel.hardware.catalogue.store",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app import bounded, quote_work, quotes
+from app import bounded, quote_work, quotes, runs_work
 from app.plain import plain
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
@@ -26,7 +26,7 @@ def mine(tmp_path_factory) -> Path:
 
 def handed_over(content: bytes, page: str = "predict", name: str = "mine.json", **query: str):
     test = opened(page, **query)
-    test.session_state["fold-Your own calibration"] = True
+    test.session_state["fold-Your own runs"] = True
     sound(test.run())
     test.file_uploader(key="calibration-file").set_value([(name, content, "application/json")])
     return sound(test.run())
@@ -94,3 +94,28 @@ def test_another_file_is_refused_as_a_calibration(content):
     assert errors(test)
     assert "/" not in errors(test)
     assert not [button for button in test.button if button.key == "forget-calibration"]
+
+
+@pytest.mark.any_version
+@pytest.mark.parametrize("few", [3000, 0], ids=["here", "by a process"])
+def test_a_table_of_runs_is_learned_from_where_it_is_handed_over(mine, invoke, monkeypatch, few):
+    monkeypatch.setattr(runs_work, "FEW", few)
+    table = mine.with_suffix(".csv")
+    query = {"gpus": "32", "local-batch-size": "64"} | {k.replace("_", "-"): v for k, v in JOB.items()}
+    wanted = predict(Scenario(**MACHINE, world_size=32, local_batch_size=64, calibration=str(mine)))
+    test = handed_over(table.read_bytes(), name="mine.csv", **query)
+    assert of_card(test, "iteration") == wanted.time_words
+    assert "Learned from mine.csv" in words(test)
+    (command,), _ = copies(test)
+    monkeypatch.chdir(mine.parent)
+    assert "--calibration mine.csv" in shlex.join(command)
+    assert json.loads(invoke(*command, "--json").stdout)["iteration_time"] == wanted.iteration_time
+    another = opened(**{name: test.query_params[name] for name in test.query_params})
+    assert "Upload mine.csv" in another.file_uploader(key="missing-calibration").label
+    another.file_uploader(key="missing-calibration").set_value([("mine.csv", table.read_bytes(), "text/csv")])
+    assert of_card(sound(another.run()), "iteration") == wanted.time_words
+
+
+def test_a_table_of_runs_that_is_none_is_refused_as_a_calibration():
+    test = handed_over(b"workload,nonsense\nresnet50,1\n", name="mine.csv", gpus="8")
+    assert "nonsense" in errors(test)

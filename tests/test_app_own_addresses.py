@@ -26,7 +26,7 @@ CONFIG = {
 }  # fmt: skip
 ABSENT = "0" * file_marks.DIGITS
 FIELDS = {
-    "calibration": ("predict", "calibration-file", "Your own calibration"),
+    "calibration": ("predict", "calibration-file", "Your own runs"),
     "network": ("transformers", "config", "A network of your own"),
     "quote": ("quote", "quote-file", None),
     "times": ("stragglers", "times-file", None),
@@ -181,7 +181,7 @@ def test_every_page_says_which_files_are_missing_and_answers_without_them(page):
 def test_back_and_forward_answer_with_the_files_of_their_address(contents):
     test = opened(**QUERIES["predict"])
     before = asked(test), shown(test)
-    test.session_state["fold-Your own calibration"] = True
+    test.session_state["fold-Your own runs"] = True
     sound(test.run())
     handed_over(test, "calibration-file", contents["calibration"])
     after = asked(test), shown(test)
@@ -218,7 +218,7 @@ def test_files_go_along_to_compare_and_from_page_to_page(contents):
 def calibrated(contents) -> AppTest:
     """Predict, by a calibration of one's own."""
     test = opened(**QUERIES["predict"])
-    test.session_state["fold-Your own calibration"] = True
+    test.session_state["fold-Your own runs"] = True
     sound(test.run())
     return handed_over(test, "calibration-file", contents["calibration"])
 

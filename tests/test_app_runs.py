@@ -49,7 +49,7 @@ def test_runs_are_judged_as_the_command_judges_them_and_move_every_later_answer(
     answer, file = learned
     test = handed_over(samples.RUNS)
     assert answer.card.advice.replace("%", "\\%") in words(test) or answer.card.advice in words(test)
-    rows, factors = (table.value for table in test.dataframe)
+    _, rows, factors = (table.value for table in test.dataframe)
     assert list(rows["before"]) == [per_cent(math.expm1(each.before), signed=True) for each in answer.answers]
     assert list(rows["after"]) == [per_cent(math.expm1(each.after), signed=True) for each in answer.answers]
     assert {float(factor) for factor in factors["factor"]} == {
@@ -122,3 +122,24 @@ def test_a_refused_file_leaves_the_form_and_the_template_on_the_page():
     assert "'model' (here workload)" in errors(test)
     assert "`world_size`" in words(test)
     assert button(test, "Try it with these runs")
+
+
+def test_the_job_is_shown_on_the_numbers_of_gpus_that_were_measured_and_on_twice_the_largest(learned):
+    answer, _ = learned
+    test = handed_over(samples.RUNS)
+    sizes = test.dataframe[0].value
+    assert [tuple(row) for row in sizes.itertuples(index=False)] == [
+        size.words for size in answer.other_sizes.sizes
+    ]
+    assert list(sizes["GPUs"]) == ["1", "4", "8", "16"]
+    assert list(sizes["measured"])[-1] == "not measured"
+
+
+def test_runs_are_handed_over_on_the_first_page_and_go_along():
+    test = opened("start")
+    sound(test.radio(key="option-on").set_value("several_runs_I_measured").run())
+    test.file_uploader(key="runs-file").set_value([("mine.csv", samples.RUNS.encode(), "text/csv")])
+    sound(test.run())
+    sound(button(test, "Learn from them").click().run())
+    assert "What mine.csv teaches" in words(test)
+    assert set(test.query_params) == {"own-runs"}

@@ -368,7 +368,7 @@ def test_a_file_of_another_version_or_damaged_is_refused(mine, tmp_path):
     table = json.loads(Path(mine).read_text())
     other = tmp_path / "o.json"
     for changed, wrong in (
-        ({"version": 1}, "version 1; this perfmodel reads 2"),
+        ({"version": 2}, "version 2; this perfmodel reads 3"),
         ({"beside": "x"}, "learned from another fit"),
         ({"noise": 0.1}, "damaged, or changed by hand"),
     ):
@@ -624,8 +624,8 @@ def test_the_run_that_does_not_fit_the_others_is_named(tmp_path):
     assert line in str(answer).replace("\n", " ")
     assert answer.worth.standing == "worse"
     assert json.loads(answer.to_json())["warnings"] == [line]
-    assert answer.unmeasured.job == "ResNet-50 v1.5 on 64 x A100 SXM4 80 GB"
-    assert answer.unmeasured.after > answer.answers[0].width_after
+    assert answer.other_sizes.job == "ResNet-50 v1.5 on A100 SXM4 80 GB, batch 256 each"
+    assert [size.world_size for size in answer.other_sizes.sizes] == [8, 16, 32, 64]
 
 
 def test_a_slow_network_is_no_odd_run(tmp_path):
@@ -642,7 +642,7 @@ def test_milliseconds_read_as_seconds_are_named(tmp_path):
     assert re.match(
         r"line 3: [\d.]+ is read as seconds, 1,000 x the prediction; did you mean [\d.]+ ms\?", line
     )
-    assert answer.unmeasured is None
+    assert answer.other_sizes is None
     assert answer.worth.standing == "unchecked"
     assert answer.card.advice.startswith(f"Check before you use it: {line}")
     assert "left out" not in str(answer)
@@ -735,6 +735,73 @@ def test_between_own_runs_the_time_runs_on_a_line(tmp_path):
     assert any("on other GPU counts" in note for note in between.warnings)
     assert between.interval.high_80 / between.interval.low_80 > 1.1  # not the noise of repeats
     assert predict(between.scenario).iteration_time == between.iteration_time
+    assert {*between.warnings} >= set(predict(**JOB, world_size=8, calibration=mine).warnings)
+
+
+def test_a_job_spread_over_machines_takes_what_was_measured_of_it(tmp_path):
+    """Not what it would take in one machine, and its runs on as many GPUs of each machine are followed."""
+    spread, packed = (
+        [JOB | {"world_size": n, "accelerators_per_node": held or n} for n in sizes]
+        for sizes, held in (((2, 4, 16), 1), ((2, 4), 0))
+    )
+    mine = written(tmp_path / "mine.csv", [*spread, *packed], [1.5] * 3 + [1.0] * 2)
+    for job in spread:
+        found = predict(**job, calibration=mine)
+        assert found.iteration_time == pytest.approx(1.5 * predict(**job).iteration_time)
+    job = JOB | {"world_size": 8, "accelerators_per_node": 1}
+    followed = predict(**job, calibration=mine).iteration_time
+    assert followed == pytest.approx(1.5 * predict(**job).iteration_time, rel=0.02)
+
+
+def test_only_runs_of_the_same_work_are_looked_up(tmp_path, monkeypatch):
+    from perfmodel.model.prediction.intervals import measured_jobs
+
+    other = JOB | {"workload": "vgg16"}
+    rows = [(JOB, n) for n in (1, 8, 32)] + [(other, n) for n in (1, 2, 4, 16, 64)]
+    mine = written(tmp_path / "mine.csv", [job | {"world_size": n} for job, n in rows], 1.1)
+    known: list[int] = []
+    real = measured_jobs.setting_of_ranks
+
+    def counted(scenario, whole, ranks, *more):
+        known.append(ranks)
+        return real(scenario, whole, ranks, *more)
+
+    predict(**JOB, world_size=16, calibration=str(mine))
+    monkeypatch.setattr(measured_jobs, "setting_of_ranks", counted)
+    predict(**JOB, world_size=16, calibration=str(mine))
+    assert {*known} == {1, 8, 32}
+
+
+def test_a_table_of_runs_is_taken_as_what_is_learned_from_it(tmp_path):
+    file = learned_from_rates(tmp_path, {1: 540, 8: 510, 32: 453})
+    table = str(tmp_path / "mine.csv")
+    for job in (JOB | {"world_size": 64}, JOB | {"world_size": 8, "profile": None}):
+        by_file, by_table = (predict(**job, calibration=name) for name in (file, table))
+        assert by_table.to_json().replace("mine.csv", "mine.json") == by_file.to_json()
+    result = CliRunner().invoke(main, ["calibrate", "--data", table])
+    assert "64    not measured" in result.stdout
+    shown = calibrate(data=table).other_sizes.sizes[-1]
+    assert shown.after == predict(**JOB, world_size=64, calibration=file).iteration_time
+    assert "the largest, line 4 on 32 GPUs" in calibrate(data=table).card.advice
+
+
+def test_hardware_of_ones_own_is_known_to_a_table_of_runs(tmp_path):
+    (tmp_path / "mine.toml").write_text(
+        (Path(perfmodel.__file__).parents[1] / "hardware_specs/accelerators/v100-sxm2-16gb.toml")
+        .read_text()
+        .replace('id = "v100-sxm2-16gb"', 'id = "mine"')
+    )
+    catalogue = perfmodel.Catalogue([tmp_path / "mine.toml"])
+    job = {"workload": "resnet50", "accelerator": "mine", "local_batch_size": 64}
+    (tmp_path / "mine.csv").write_text(",".join([*job, "iteration_time"]) + "\nresnet50,mine,64,0.2")
+    answer = predict(**job, calibration=str(tmp_path / "mine.csv"), catalogue=catalogue)
+    assert answer.iteration_time == pytest.approx(0.2)
+
+
+def test_runs_that_should_not_be_used_are_said_to_be_so(tmp_path):
+    rows = [NODE | {"world_size": n} for n in (8, 16, 32)]
+    file = written(tmp_path / "odd.csv", rows, [1.007, 1.032, 5.2])
+    assert any("Do not use it" in note for note in predict(**rows[0], calibration=str(file)).warnings)
 
 
 def test_the_card_says_what_it_was_without_the_runs(mine):

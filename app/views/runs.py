@@ -36,6 +36,7 @@ from app.layout import (
 )
 from app.plain import plain
 from perfmodel.core.units import per_cent, percent, show
+from perfmodel.evidence.fitting.other_sizes import HEADINGS
 from perfmodel.evidence.fitting.own_file import OwnRuns
 from perfmodel.evidence.fitting.own_runs import Answer
 from perfmodel.evidence.fitting.own_summary import COLUMNS, MEANING, SIGN, unmoved
@@ -139,6 +140,14 @@ def table(answer: OwnRuns) -> list[dict[str, Any]]:
         }
         for each in answer.answers
     ]
+
+
+def draw_sizes(answer: OwnRuns) -> None:
+    """Draw the largest run's job on other numbers of GPUs, predicted without and with the runs."""
+    if answer.other_sizes is not None:
+        st.subheader(plain(answer.other_sizes.title), anchor=False)
+        rows = [dict(zip(HEADINGS, size.words, strict=True)) for size in answer.other_sizes.sizes]
+        st.dataframe(rows, hide_index=True)
 
 
 def moved(answer: OwnRuns) -> list[dict[str, Any]]:
@@ -248,10 +257,9 @@ def with_runs(request: PageRequest, file: Path, mark: Mark, form: Callable[[], N
     with errors_shown(TITLE, request.top, form):
         question = (str(file), *session_hardware.own_texts())
         answer: OwnRuns = bounded.answer(question, runs_work.work(file, session_hardware.catalogue()))
-    written = session_hardware.folder() / calibration_name(mark.name)
-    answer.write(written)
-    text = written.read_text("utf-8")
-    learned = session_hardware.keep("calibration", calibration_name(mark.name), text.encode())
+    text = answer.to_json()
+    learned = session_hardware.keep("calibration", mark.name, file.read_bytes())
+    session_hardware.keep_learned(learned, text)
     is_used = put_in_use(mark, learned, answer.worth.standing == "better")
     with request.top:
         st.subheader(plain(f"What {mark.name} teaches"), anchor=False)
@@ -280,14 +288,13 @@ def with_runs(request: PageRequest, file: Path, mark: Mark, form: Callable[[], N
             "application/json",
             on_click="ignore",
         )
+    draw_sizes(answer)
     draw_errors(answer.answers, fields(answer))
     st.dataframe(table(answer), hide_index=True)
     sharing.here()
     for line in answer.warnings:
         if line not in answer.worth.advice:
             st.warning(plain(sentence(f"{line}.")))
-    if answer.unmeasured is not None:
-        st.caption(plain(f"{answer.unmeasured.words}."))
     if still := unmoved(answer.answers):
         runs = "; ".join(f"{each.where} ({each.run})" for each in still)
         st.warning(plain(f"Missed as far as before, for a reason that no factor here describes: {runs}"))

@@ -20,6 +20,7 @@ from app.start_fields import (
     QUOTE,
     RENT,
     RUN,
+    RUNS,
     START,
     TRAIN,
     WHOLE,
@@ -34,6 +35,7 @@ WIDTH, NARROW = 900, 480
 NOT_ASKED = {
     RUN: "What you train does not count for a listing of collectives, so it is not asked.",
     QUOTE: "The file states what is promised of what, so it is not asked.",
+    RUNS: "Predictions learn from them. Each line of the file says what was trained, so it is not asked.",
 }
 # Question -> why its file leaves fields out.
 
@@ -56,13 +58,16 @@ def asked_about(on: str) -> Callable[[str], bool]:
     """Return whether a question asks for an option of the page that answers: not what its file states."""
     if on == RUN:
         return applies
-    return lambda name: on != QUOTE or not session_hardware.files(FILES[on])
+    return lambda name: on != RUNS and (on != QUOTE or not session_hardware.files(FILES[on]))
 
 
 def own_file(on: str) -> None:
     """Draw the fields for a file that answers a question."""
     if on == RUN:
         measured_files.fields()
+    elif on == RUNS:
+        own_uploads.field("runs", "A CSV of them, a line for each run", "runs-file")
+        own_uploads.in_use_line("runs", "The runs in use are", "Put them away")
     else:
         own_uploads.field("quote", "Or a quote's file", "quote-file")
         own_uploads.in_use_line("quote", "The quote in use is", "Stop using it")

@@ -198,7 +198,7 @@ def check_quote(
     quote : Content of a quote file as a table; or the name of an example or a file.
     examples : List the quotes that come with the package instead.
     where : Name of the quote in error messages.  [default: quote]
-    calibration : Fit to your own runs, for every claim: a file of perfmodel calibrate data.
+    calibration : Your own runs, for every claim: a CSV, or what perfmodel calibrate data learned from one.
     catalogue : hardware to choose from; by default what comes with the package
 
     Raises
@@ -796,7 +796,7 @@ def fleets(
     persistent_workers : Whether loader workers outlive an epoch.
     cache : Where samples are kept after the first epoch; ram: what fits in the host's memory.  [default: none]
     jitter : Distribution of a worker's step time: lognormal:cv=0.05, empirical:FILE, none.
-    calibration : Calibration to your own runs, a file of perfmodel calibrate data.
+    calibration : Your own runs: a CSV of them, or what perfmodel calibrate data learned from one.
     workload : Network, or a file: .onnx, .csv, config.json.  [default: resnet50]
     epochs : [1] Epochs of the run.  [default: the target's]
     samples : [count of samples] Samples of the whole run, instead of epochs, e.g. 5M.
@@ -1159,7 +1159,7 @@ def plan(
     persistent_workers : Whether loader workers outlive an epoch.
     cache : Where samples are kept after the first epoch; ram: what fits in the host's memory.  [default: none]
     jitter : Distribution of a worker's step time: lognormal:cv=0.05, empirical:FILE, none.
-    calibration : Calibration to your own runs, a file of perfmodel calibrate data.
+    calibration : Your own runs: a CSV of them, or what perfmodel calibrate data learned from one.
     have : Machines you have, e.g. '8 x dgx-a100-80gb@ib-hdr-200g', NODE@LINK, or NODE@2 x LINK of two adapters each; what takes any GPU is NODE/ACCELERATOR@LINK.  What would more add to them?  Several types joined by +.
     conditions : Region, power and failures; its own prices and length of a run are not used.
     limit : [1] Plans of a page: also so many of all that were tried, the cheapest first.

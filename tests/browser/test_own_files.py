@@ -28,7 +28,7 @@ def test_an_address_with_a_file_is_answered_where_that_is_and_by_back_and_forwar
     assert with_it != without
     query = {name.replace("_", "-"): value for name, value in MACHINE.items()}
     page = window.open(f"?{urlencode({**query, 'gpus': 8, 'local-batch-size': 64})}")
-    page.get_by_text("Your own calibration").click()
+    page.get_by_text("Your own runs").click()
     uploader = page.get_by_test_id("stFileUploader")
     uploader.wait_for()
     window.settled()

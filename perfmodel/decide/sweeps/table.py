@@ -84,7 +84,7 @@ class Sweep(Table):
         self.notes += _caps(self._axes, catalogue)
         tries(len(self))
         (path,), profile = self._axes["calibration"], self._axes["profile"][0]
-        self.notes += _measured_jobs(path)
+        self.notes += _measured_jobs(path, catalogue)
         scenario_columns = dict.fromkeys((*ALWAYS, *scenarios.options()))
         shared = shares_out(self._axes, catalogue)
         for anchor in () if shared else self._axes["anchor"]:
@@ -97,9 +97,8 @@ class Sweep(Table):
         for name in self.columns:
             if name not in known:
                 raise unknown_name("column", name, known)
-        self.parts = Parts(
-            self._axes, catalogue, calibrated(path, profile) if path else constants, self.columns
-        )
+        learned = calibrated(path, profile, catalogue) if path else constants
+        self.parts = Parts(self._axes, catalogue, learned, self.columns)
         """The parts that processes evaluate."""
         self.refused: dict[str, int] = {}
         """Number of refused scenarios by reason; complete once the table was read."""
@@ -286,9 +285,9 @@ def _caps(axes: Axes, catalogue: Catalogue) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _measured_jobs(path: str | None) -> tuple[str, ...]:
+def _measured_jobs(path: str | None, catalogue: Catalogue) -> tuple[str, ...]:
     """Return a note where ``predict`` uses measured runs of the same job, which a sweep does not."""
-    own = None if path is None else calibrated(path, None).own
+    own = None if path is None else calibrated(path, None, catalogue).own
     if own is None or not own.jobs:
         return ()
     return (f"{path}: predict starts jobs that were measured themselves from their own time, a sweep none",)

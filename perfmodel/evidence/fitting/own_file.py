@@ -14,15 +14,15 @@ from perfmodel.core.files.reading import LARGEST_TEXT, read_bytes
 from perfmodel.core.files.writing import write_whole
 from perfmodel.evidence.fitting.components import shipped_components
 from perfmodel.evidence.fitting.odd_runs import in_milliseconds, warnings_of
+from perfmodel.evidence.fitting.other_sizes import OtherSizes, other_sizes
 from perfmodel.evidence.fitting.own_fabric import read_own_fabric
 from perfmodel.evidence.fitting.own_runs import Answer, OwnRun, Update
 from perfmodel.evidence.fitting.own_summary import Worth, summary_lines, worth_of
 from perfmodel.evidence.fitting.own_table import read_own_runs
 from perfmodel.evidence.fitting.own_update import update_by_own_runs
-from perfmodel.evidence.fitting.unmeasured import Unmeasured, unmeasured_job
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import FITTED, Calibration, calibration, with_own_effects
-from perfmodel.model.fitted.own_effects import KIND, VERSION, fingerprint, seal
+from perfmodel.model.fitted.own_effects import KIND, VERSION, caution_of, fingerprint, seal
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction.answer_card import Card
 
@@ -31,7 +31,7 @@ def file_table(
     learned: Update,
     files: Sequence[str],
     warnings: Sequence[str],
-    unmeasured: Unmeasured | None,
+    other_sizes: OtherSizes | None,
     worth: Worth,
 ) -> dict[str, Any]:
     """Return the content of the file that ``--calibration`` reads; equal runs give equal content.
@@ -41,7 +41,7 @@ def file_table(
     learned : update by the runs
     files : paths of the files that the runs were read from
     warnings : what to look at in the runs
-    unmeasured : a larger job than those measured
+    other_sizes : the largest run's job on other numbers of accelerators
     worth : what the update is worth
     """
     own = learned.own
@@ -57,7 +57,7 @@ def file_table(
         "sha256": fingerprint(b"".join(read_bytes(file, LARGEST_TEXT) for file in files)),
         "rows": rows,
         "warnings": list(warnings),
-        "unmeasured": None if unmeasured is None else unmeasured._asdict(),
+        "other_sizes": None if other_sizes is None else other_sizes.to_dict(),
         "effects": {
             name: {"logarithm": own.logarithms[name], "deviation_before": before, "deviation": after}
             for name, (before, after) in learned.deviations.items()
@@ -97,8 +97,8 @@ class OwnRuns:
     """They were read from."""
     warnings: tuple[str, ...] = ()
     """What to look at in the runs: those that do not fit the others, units, factors far from 1."""
-    unmeasured: Unmeasured | None = None
-    """The interval of a larger job than those measured; None where there is none."""
+    other_sizes: OtherSizes | None = None
+    """What the runs change for the largest one's job on other numbers of accelerators."""
     unit_in_doubt: bool = False
     """Whether a time may be in another unit than it was read in."""
 
@@ -110,7 +110,8 @@ class OwnRuns:
     @cached_property
     def calibration(self) -> Calibration:
         """What ``predict`` takes as ``constants``; the written file is its ``calibration``."""
-        return with_own_effects(calibration(), self.learned.own)
+        caution = caution_of(self.worth.standing, self.worth.advice)
+        return with_own_effects(calibration(), self.learned.own._replace(caution=caution))
 
     @cached_property
     def worth(self) -> Worth:
@@ -127,7 +128,7 @@ class OwnRuns:
 
     @cached_property
     def _table(self) -> dict[str, Any]:
-        return file_table(self.learned, self.files, self.warnings, self.unmeasured, self.worth)
+        return file_table(self.learned, self.files, self.warnings, self.other_sizes, self.worth)
 
     def to_json(self) -> str:
         """Return what ``perfmodel calibrate --json`` prints, and the file holds."""
@@ -144,7 +145,7 @@ class OwnRuns:
 
     def __str__(self) -> str:
         """Return what ``perfmodel calibrate`` prints."""
-        return "\n".join(summary_lines(self.learned, self.worth, self.warnings, self.unmeasured))
+        return "\n".join(summary_lines(self.learned, self.worth, self.warnings, self.other_sizes))
 
     def __repr__(self) -> str:
         return f"<OwnRuns: {len(self.answers)} of {', '.join(self.files)}, beside the shipped fit>"
@@ -176,5 +177,13 @@ def own_runs(data: str | None, collectives: Sequence[str], job: Scenario, catalo
     warnings = warnings_of(runs, learned, learn, milliseconds)
     in_doubt = bool(milliseconds)
     says_little = in_doubt or len(runs) == 1
-    unmeasured = None if says_little else unmeasured_job(runs, learned, catalogue)
-    return OwnRuns(learned, tuple(files), tuple(warnings), unmeasured, in_doubt)
+    sizes = None if says_little else other_sizes(runs, learned, catalogue)
+    return OwnRuns(learned, tuple(files), tuple(warnings), sizes, in_doubt)
+
+
+def calibration_of_runs(path: str, catalogue: Catalogue | None) -> Calibration:
+    """Return the shipped fit, updated by the runs of a CSV file; errors as of ``own_runs``."""
+    answer = own_runs(path, (), Scenario(), Catalogue.of(catalogue))
+    own = answer.calibration.own
+    assert own is not None
+    return with_own_effects(calibration(), own._replace(file=path))

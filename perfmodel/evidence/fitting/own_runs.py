@@ -50,12 +50,10 @@ MOST_REFITS = 24
 
 
 class OwnRun(NamedTuple):
-    """A measured run of a user."""
+    """A measured run of a user: where in the file it is, and its job in words."""
 
     where: str
-    """Place in the file, such as ``line 3``."""
     name: str
-    """Description of the job in words."""
     setting: Setting
     time: float
     """Measured iteration time [s]; for all-reduces the geometric mean over sizes."""
@@ -86,6 +84,8 @@ class Answer(NamedTuple):
     """Half-width of the job's 80 % interval by the shipped fit, in logarithms; nan for all-reduces."""
     width_after: float = math.nan
     """Half-width after the update, when the job itself was measured: the noise of repeats."""
+    world_size: float = 1
+    """Accelerators of the run."""
 
 
 class Update(NamedTuple):

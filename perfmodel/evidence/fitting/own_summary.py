@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 
 from perfmodel.core.sentences import capitalised, wrapped
 from perfmodel.core.units import per_cent, show
+from perfmodel.evidence.fitting.other_sizes import HEADINGS, OtherSizes
 from perfmodel.evidence.fitting.own_runs import Answer, Update
-from perfmodel.evidence.fitting.unmeasured import Unmeasured
 from perfmodel.model.prediction.names import effect_words
 
 SAME = 0.005
@@ -79,6 +79,8 @@ def worth_of(learned: Update, warnings: Sequence[str] = (), unit_in_doubt: bool 
     elif left_out < before - SAME:
         standing = "better"
     parts = [_reason(standing, answers, before, left_out, learned.refitted)]
+    if not math.isnan(left_out) and standing != "untested":
+        parts += _largest(answers)
     if standing in ("better", "unchecked", "worse") and grown:
         parts.append(f"worse for {_named([_growth_words(one) for one in grown])}")
     said = [f"{'; '.join(parts)}.", _sides(answers)]
@@ -107,6 +109,20 @@ def _reason(
     gains = ", so that others gain nothing" if standing == "equal" else ""
     said = f"{runs} {shipped}, {others}{gains}"
     return f"{heads[standing]}{said}" if standing in heads else capitalised(said)
+
+
+def _largest(answers: Sequence[Answer]) -> list[str]:
+    """Return the errors of the runs on most accelerators; none if all are such."""
+    most = max(one.world_size for one in answers)
+    largest = [one for one in answers if one.world_size == most]
+    if len(largest) == len(answers):
+        return []
+    who = largest[0].where if len(largest) == 1 else f"{len(largest)} runs"
+    before, left_out = (
+        per_cent(fmean(abs(math.expm1(getattr(one, name))) for one in largest))
+        for name in ("before", "left_out")
+    )
+    return [f"the largest, {who} on {most} GPUs, {before} and {left_out}"]
 
 
 def _grows(one: Answer) -> bool:
@@ -156,7 +172,7 @@ def unmoved(answers: Sequence[Answer]) -> list[Answer]:
 
 
 def summary_lines(
-    learned: Update, worth: Worth, warnings: Sequence[str] = (), unmeasured: Unmeasured | None = None
+    learned: Update, worth: Worth, warnings: Sequence[str] = (), sizes: OtherSizes | None = None
 ) -> list[str]:
     """Return a summary of an update as lines of text: its worth, errors, what to look at, and what changed.
 
@@ -179,8 +195,10 @@ def summary_lines(
         ]
     )
     lines += [f"look at: {line}" for line in warnings if line not in worth.advice]
-    lines += _narrower(answers) if worth.is_tested or worth.standing == "untested" else []
-    lines += [unmeasured.words] if unmeasured is not None else []
+    if sizes is None:
+        lines += _narrower(answers) if worth.is_tested or worth.standing == "untested" else []
+    else:
+        lines += [f"{sizes.title}:", *_columns([HEADINGS, *(size.words for size in sizes.sizes)])]
     if named := unmoved(answers):
         far = "; ".join(f"{one.where} ({one.run})" for one in named)
         lines.append(f"error as large as before, for a reason that no factor here describes: {far}")
@@ -214,7 +232,7 @@ def _narrower(answers: Sequence[Answer]) -> list[str]:
     before, after = (per_cent(math.expm1(max(each)), 0) for each in zip(*widths, strict=True))
     return [
         f"80 % intervals of these measured jobs reach at most {before} above the prediction, {after} with "
-        "these runs"
+        "your runs"
     ]
 
 

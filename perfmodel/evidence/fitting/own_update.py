@@ -61,7 +61,8 @@ def update_by_own_runs(
             width_after=NORMAL_80 * noise,
         )
     own = result.own._replace(runs=len(runs), jobs=jobs, transformers=[row_of(run) for run in together])
-    return result._replace(own=own, answers=[answers[id(run)] for run in runs])
+    sized = [answers[id(run)]._replace(world_size=run.setting.world_size) for run in runs]
+    return result._replace(own=own, answers=sized)
 
 
 def _followed(

@@ -171,7 +171,9 @@ def text(answer: Any, request: Typed) -> None:
     elif not isinstance(answer, Fit):
         click.echo(str(answer))
         if isinstance(answer, OwnRuns) and request.output is None and answer.worth.standing != "worse":
-            click.echo("nothing was written: give --output FILE, for predict --calibration FILE", err=True)
+            taken = request.data if request.data and not request.collectives else "FILE"
+            words = f"nothing was written: give --output FILE, for predict --calibration {taken}"
+            click.echo(words, err=True)
 
 
 def _check(file: Path, request: Typed) -> None:

@@ -75,7 +75,7 @@ class QuoteRequest(Described):
     quote : Content of a quote file as a table; or the name of an example or a file.
     examples : List the quotes that come with the package instead.
     where : Name of the quote in error messages.
-    calibration : Fit to your own runs, for every claim: a file of perfmodel calibrate --data.
+    calibration : Your own runs, for every claim: a CSV, or what perfmodel calibrate --data learned from one.
     """
 
     quote: Annotated[AnyQuote | None, OptionInfo(sent=_sent)] = None

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from perfmodel.core.records.options import Described
 from perfmodel.core.units import per_cent, show
+from perfmodel.evidence.fitting.other_sizes import HEADINGS
 from perfmodel.evidence.fitting.own_file import OwnRuns
 from perfmodel.evidence.fitting.own_summary import COLUMNS, MEANING, SIGN, moved_rows
 from perfmodel.interfaces.reports.given import given, in_short
@@ -53,7 +54,8 @@ def page_of_own_runs(answer: OwnRuns, command: str | None, request: Described | 
         f"{COLUMNS[tested]}, the red mark (a diamond in text) before."
     )
     meaning = [f"{head}: {MEANING[name]}" for name, head in fields.items()]
-    after = [answer.unmeasured.words] if answer.unmeasured is not None else []
+    sizes = answer.other_sizes
+    of_sizes = [] if sizes is None else [Listing(sizes.title, HEADINGS, [each.words for each in sizes.sizes])]
     files = ", ".join(Path(name).name for name in answer.files)
     return Page(
         question=f"Do the runs of {files} make predictions better?",
@@ -63,10 +65,11 @@ def page_of_own_runs(answer: OwnRuns, command: str | None, request: Described | 
             in_short(answer.card),
             *given(request),
             Listing("The runs", ("", "run", "measured", *fields.values()), runs, texts=2),
+            *of_sizes,
             Listing("What moved", ("of", "factor", "known within"), moved_rows(answer.learned)),
         ],
         assumptions=[*meaning, SIGN],
-        notes=[*answer.warnings, *after],
+        notes=answer.warnings,
         sources=["the fit that comes with the package, and your runs"],
         command=command,
     )

@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.core.errors import InputError, refusal
+from perfmodel.core.files.learner import is_table, learned_from
 from perfmodel.core.files.reading import LARGEST_TEXT, read_json, read_toml, version
 from perfmodel.model.fitted.efficiency import Efficiency, borrowed_effects
 
 if TYPE_CHECKING:
+    from perfmodel.hardware.catalogue.store import Catalogue
     from perfmodel.model.fitted.own_effects import OwnEffects
 
 SCALARS = (
@@ -216,14 +218,22 @@ def constants_of(constants: Calibration | None) -> Calibration:
     return constants
 
 
-def read_calibration(path: Path | str) -> Calibration:
+def read_calibration(path: Path | str, catalogue: Catalogue | None = None) -> Calibration:
     """Return the constants that ``perfmodel calibrate --output`` wrote, for ``predict(..., constants=...)``.
+
+    Parameters
+    ----------
+    path : of the file; of a table of own runs, ``.csv``, what it teaches is learned here
+    catalogue : where hardware that such a table names is looked up; None is the built-in
 
     Raises
     ------
     InputError : the file cannot be read or is malformed; effects of own runs that were edited, or learned
         with another version of the shipped fit
     """
+    if is_table(path):
+        taught: Calibration = learned_from(path, catalogue)
+        return taught
     try:
         fitted = _read_fit(path)
         if isinstance(fitted, dict) and "effects" in fitted:
@@ -268,12 +278,12 @@ def with_own_effects(constants: Calibration, own: OwnEffects) -> Calibration:
     return constants._replace(efficiency=constants.efficiency.with_own_effects(own), own=own)
 
 
-def calibrated(path: str, profile: str | None = None) -> Calibration:
+def calibrated(path: str, profile: str | None = None, catalogue: Catalogue | None = None) -> Calibration:
     """Return the constants in a file of ``perfmodel calibrate``, cached until the file changes.
 
     Parameters
     ----------
-    path : of the file
+    path, catalogue : as of ``read_calibration``
     profile : the profile's file of the same job, if any; it replaces effects on computation
 
     Raises
@@ -282,13 +292,15 @@ def calibrated(path: str, profile: str | None = None) -> Calibration:
     """
     if not path.strip():
         raise refusal("calibration.no_file", path=path)
-    return _read_once(path, profile is not None, *version(path))
+    return _read_once(path, profile is not None, catalogue if is_table(path) else None, *version(path))
 
 
 @lru_cache(maxsize=16)
-def _read_once(path: str, links_only: bool, changed: int, size: int) -> Calibration:
+def _read_once(
+    path: str, links_only: bool, catalogue: Catalogue | None, changed: int, size: int
+) -> Calibration:
     """Read a calibration file; the time and size of the file are part of the cache's key."""
-    read = read_calibration(path)
+    read = read_calibration(path, catalogue)
     return read if read.own is None or not links_only else with_own_effects(read, read.own.of_links())
 
 

@@ -18,7 +18,7 @@ from perfmodel.core.tracing.tracing import given
 if TYPE_CHECKING:
     from perfmodel.model.fitted.effect_inputs import EffectInputs
 
-VERSION = 2
+VERSION = 3
 """Version of the file; others are refused."""
 KIND = "your own runs"
 """Value of ``kind`` in the file."""
@@ -69,10 +69,11 @@ class OwnEffects(NamedTuple):
     """Accelerators, networks, software and links of the runs."""
     jobs: Mapping[str, Sequence[float]] = {}
     """Measured data-parallel jobs, by ``job_key``: mean time [s], the standard deviation of its logarithm
-    between repeated measurements, accelerators, and ln(time / prediction with these effects).  Files of older
-    versions lack the last two."""
+    between repeated measurements, accelerators, and ln(time / prediction with these effects)."""
     transformers: Sequence[Mapping[str, object]] = ()
     """Runs of transformers, as ``model.transformers.own_runs.row_of`` writes them."""
+    caution: str = ""
+    """Why they should not be used as they are; "" where nothing speaks against them."""
 
     def computation(self, on: EffectInputs) -> float:
         """Return the logarithm of the factor on a configuration's computation."""
@@ -135,6 +136,11 @@ class OwnEffects(NamedTuple):
         return self._replace(logarithms=links, settled={}, jobs={}, transformers=())
 
 
+def caution_of(standing: str, advice: str) -> str:
+    """Return why a user should not use what runs teach as it is, from what the update is worth."""
+    return advice if standing in ("worse", "unchecked") else ""
+
+
 def fingerprint(content: bytes) -> str:
     """Return the SHA-256 of bytes, as hexadecimal text."""
     return hashlib.sha256(content).hexdigest()
@@ -175,6 +181,7 @@ def effects_of(table: Mapping[str, Any], path: Path | str, base: str) -> OwnEffe
             table["settled"],
             table["components"],
             **{name: table[name] for name in ("scale", "noise", "scatter", "seen", "jobs", "transformers")},
+            caution=caution_of(table["standing"], table["advice"]),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise refusal("calibration.damaged_by", error=str(error), again=again).under(path) from None

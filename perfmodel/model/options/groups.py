@@ -366,7 +366,7 @@ class Measured(Described, heading="What was measured"):
     anchor : Measured time on one GPU with its share of the batch, iteration_time=0.145s@1, or on several, @8;
         of a transformer in the job's layout, except for options that follow: @512,tensor_parallel=8.
     profile : Measured profile, a file of perfmodel calibrate --trace.
-    calibration : Calibration to your own runs, a file of perfmodel calibrate --data.
+    calibration : Your own runs: a CSV of them, or what perfmodel calibrate --data learned from one.
     """
 
     jitter: Annotated[str | None, OptionInfo("Jitter of steps", commas=True, law=True)] = None

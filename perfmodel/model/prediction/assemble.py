@@ -141,7 +141,8 @@ def settled(
     """
     scenario = scenario_of(scenario)
     if scenario.calibration is not None:
-        return _settled_with_calibration(scenario, catalogue)
+        learned = calibrated(str(scenario.calibration), scenario.profile, catalogue)
+        return settled_by_own_runs(scenario, catalogue, learned)
     if scenario.profile is None:
         if scenario.anchor is not None and not scenario.anchor.strip().endswith("@1"):
             from perfmodel.model.prediction.intervals.node_anchor import anchored_setting
@@ -151,15 +152,19 @@ def settled(
     return _settled_with_profile(scenario, catalogue, constants)
 
 
-def _settled_with_calibration(scenario: Scenario, catalogue: Catalogue) -> tuple[Setting, Calibration]:
-    """Return setting and constants of a scenario with a calibration file of own runs."""
+def settled_by_own_runs(
+    scenario: Scenario, catalogue: Catalogue, constants: Calibration
+) -> tuple[Setting, Calibration]:
+    """Return setting and constants as ``settled`` does, by the constants of the scenario's calibration."""
     from perfmodel.model.prediction.intervals.own_runs import remark
 
     path = str(scenario.calibration)
     uncalibrated = scenario.model_copy(update={"calibration": None})
-    setting, constants = settled(uncalibrated, catalogue, calibrated(path, scenario.profile))
+    setting, constants = settled(uncalibrated, catalogue, constants)
     own = constants.own
-    notes = () if own is None or (setting.layout and own.transformers) else (remark(setting, own),)
+    notes: tuple[str, ...] = ()
+    if own is not None and not (setting.layout and own.transformers):
+        notes = (remark(setting, own),)
     is_from_specs = setting.layout is None and scenario.anchor is None and scenario.profile is None
     if own is not None and is_from_specs:
         from perfmodel.model.prediction.intervals.measured_jobs import anchored_on_own_runs, measured_words
@@ -168,6 +173,7 @@ def _settled_with_calibration(scenario: Scenario, catalogue: Catalogue) -> tuple
         if setting.repeat is not None:
             notes = (measured_words(setting.repeat, path),)
     if own is not None:
+        notes += (f"{path}: {own.caution}",) if own.caution else ()
         before = time_of(*settled(uncalibrated, catalogue, calibration()))
         setting = setting._replace(time_without_own_runs=before)
     calibrated_scenario = setting.scenario.model_copy(update={"calibration": path})

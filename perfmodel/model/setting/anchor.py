@@ -97,6 +97,8 @@ class Repeat(NamedTuple):
     noise: float
     """Standard deviation of the logarithm of the time between repeated measurements; 0 for a job that was not
     measured itself, but on other numbers of accelerators."""
+    sizes: tuple[int, ...] = ()
+    """Numbers of accelerators that own runs measured the job on."""
 
 
 def parse_anchors(text: str) -> list[Anchor]:

@@ -23,7 +23,11 @@ UNIT = "iteration_time=1s@1"
 
 
 def anchored_setting(
-    scenario: Scenario, catalogue: Catalogue, constants: Calibration, run: str = "the anchor's run"
+    scenario: Scenario,
+    catalogue: Catalogue,
+    constants: Calibration,
+    run: str = "the anchor's run",
+    is_spread: bool = False,
 ) -> Setting:
     """Return the setting of a scenario, with its anchor converted to one accelerator.
 
@@ -32,13 +36,14 @@ def anchored_setting(
     which the prediction equals the measured time.  The prediction increases with it, so bisection solves for
     it.
 
-    Accelerators up to a machine's number are in one machine; more fill machines as in the scenario, with its
-    ``accelerators_per_node``.
+    Accelerators up to a machine's number are in one machine, unless ``is_spread``; more fill machines as in
+    the scenario, with its ``accelerators_per_node``.
 
     Parameters
     ----------
     scenario, catalogue, constants : of the job, with its anchor
     run : what warnings call the measured run
+    is_spread : as of ``setting_of_ranks``
 
     Raises
     ------
@@ -56,7 +61,9 @@ def anchored_setting(
         return resolve(scenario, catalogue)
     whole = resolve(_with_options(scenario, anchor=UNIT), catalogue)
     try:
-        one, many = (setting_of_ranks(scenario, whole, ranks, catalogue) for ranks in (1, anchor.world_size))
+        one, many = (
+            setting_of_ranks(scenario, whole, ranks, catalogue, is_spread) for ranks in (1, anchor.world_size)
+        )
         measured = anchor.iteration_time(many.global_batch_size, many.workload.sequence_length)
         time = _time_on_one(measured, one, many, constants)
     except InputError as error:
@@ -71,8 +78,17 @@ def anchored_setting(
     )
 
 
-def setting_of_ranks(scenario: Scenario, whole: Setting, ranks: int, catalogue: Catalogue) -> Setting:
-    """Return the setting of ``ranks`` accelerators, each with the work of one in the whole job."""
+def setting_of_ranks(
+    scenario: Scenario, whole: Setting, ranks: int, catalogue: Catalogue, is_spread: bool = False
+) -> Setting:
+    """Return the setting of ``ranks`` accelerators, each with the work of one in the whole job.
+
+    Parameters
+    ----------
+    scenario, whole, catalogue : of the job, and its setting
+    ranks : accelerators
+    is_spread : whether few of a job on several machines are spread as it is, too, and not in one machine
+    """
     options: dict[str, object] = {
         "anchor": UNIT,
         "global_batch_size": None,
@@ -81,7 +97,10 @@ def setting_of_ranks(scenario: Scenario, whole: Setting, ranks: int, catalogue: 
     }
     if ranks == 1:  # no other workers to wait for
         options |= {"k": None, "backups": None}
-    if ranks <= whole.node.accelerators:
+    held = scenario.accelerators_per_node
+    if held is not None and is_spread and whole.nodes > 1:
+        options["accelerators_per_node"] = min(held, ranks)
+    elif ranks <= whole.node.accelerators:
         options["accelerators_per_node"] = None
     return resolve(_with_options(scenario, **options), catalogue)
 

@@ -20,11 +20,16 @@ OF_AN_EXCHANGE = ("strategy", "overlap", "algorithm", "intra_link", "inter_link"
 """Options that do not distinguish jobs without an exchange of gradients."""
 
 
+def work_key(setting: Setting) -> str:
+    """Return how the ``job_key`` of every job begins that gives an accelerator the work of this one."""
+    return f"{setting.workload.id} on {setting.accelerator.id}, {setting.local_batch_size} each: "
+
+
 def job_key(setting: Setting) -> str:
-    """Return the fingerprint that identifies a data-parallel job."""
+    """Return what identifies a data-parallel job: the work of each accelerator, and a fingerprint."""
     left_out = NOT_COMPARED if communicates(setting) else (*NOT_COMPARED, *OF_AN_EXCHANGE)
     facts = {name: value for name, value in understood(setting).items() if name not in left_out}
-    return fingerprint(json.dumps(facts, sort_keys=True, default=str).encode())
+    return work_key(setting) + fingerprint(json.dumps(facts, sort_keys=True, default=str).encode())
 
 
 def applied_factors(setting: Setting, own: OwnEffects) -> dict[str, float]:
@@ -34,7 +39,7 @@ def applied_factors(setting: Setting, own: OwnEffects) -> dict[str, float]:
     """
     if setting.layout is not None:
         return {}
-    links = (crossed_link(setting).id, inside_link(setting).id) if setting.world_size > 1 else ()
+    links = (inside_link(setting).id, crossed_link(setting).id) if setting.world_size > 1 else ()
     names = dict.fromkeys([*effect_names(conditions(setting)), *(f"link/{link}" for link in links)])
     return {name: math.exp(own.logarithms[name]) for name in names if name in own.logarithms}
 
