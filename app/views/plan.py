@@ -62,7 +62,7 @@ def table(rows: list[dict[str, Any]], result: dict[str, Any]) -> list[dict[str, 
     at, names = f"at {percent(confidence)}", short_names(rows)
     return [
         {
-            "machines": name.machines,
+            "machines": name.accelerators,
             "from": name.offered_by,
             "time": duration(row["run_time"]),
             "cost": "" if row["cost"] is None else dollars(payment(row)),
@@ -70,7 +70,7 @@ def table(rows: list[dict[str, Any]], result: dict[str, Any]) -> list[dict[str, 
             **({"price": name.price_kind or "on demand"} if any(each.price_kind for each in names) else {}),
             f"time {at}": time_at_most(row),
             f"cost {at}": cost_at_most(row),
-            "strategy": row["strategy"],
+            "strategy": name.servers or row["strategy"],
             "precision": row["precision"],
             **({"epochs": row["epochs"]} if any(each["epochs"] for each in rows) else {}),
             **plan_length.columns(row),

@@ -89,8 +89,9 @@ def marks_words(marks: Iterable[str], confidence: float) -> str:
 class ShortName(NamedTuple):
     """What tells a plan from the others of a table."""
 
-    machines: str
-    """Accelerators, with parameter servers beside them."""
+    accelerators: str
+    servers: str
+    """Parameter servers beside them; empty where there are none."""
     offered_by: str
     """Who rents them out, or the machine where nobody does."""
     node: str
@@ -99,10 +100,9 @@ class ShortName(NamedTuple):
     """Kind of the price; empty where it is on demand."""
 
     def __str__(self) -> str:
-        servers = self.machines.partition(" + ")
-        beside = f", with {servers[2]}" if servers[2] else ""
+        beside = self.servers and f", with {self.servers}"
         kind = self.price_kind and f", {self.price_kind}"
-        return f"{servers[0]}, {self.offered_by}{self.node and f' {self.node}'}{beside}{kind}"
+        return f"{self.accelerators}, {self.offered_by}{self.node and f' {self.node}'}{beside}{kind}"
 
 
 def short_names(rows: Sequence[Row]) -> list[ShortName]:
@@ -122,8 +122,8 @@ def short_names(rows: Sequence[Row]) -> list[ShortName]:
         nodes.setdefault(name, set()).add(row["node"])
     return [
         ShortName(
-            f"{row['world_size']:,} x {name[0]}"
-            + (f" + {counted(row['servers'], 'parameter server')}" if row.get("servers") else ""),
+            f"{row['world_size']:,} x {name[0]}",
+            counted(row["servers"], "parameter server") if row.get("servers") else "",
             name[1],
             row["name"] if len(nodes[name]) > 1 else "",
             basis_words(row).removeprefix(", "),
