@@ -177,12 +177,12 @@ def memory_bars(bars: Mapping[str, MemoryBar], of: str = FULLEST) -> Figure:
 def _limits(figure: Figure, bars: list[MemoryBar]) -> None:
     """Add a line across each bar at the capacity, its size above, and mark what is needed beyond it.
 
-    Below a bar is the 80 % interval of what is needed.
+    Below a bar is the 80 % interval of what is needed, so the line ends with the bar.
     """
     ends = [bar.capacity / GIB for bar in bars]
     figure.add_scatter(
         x=[x for end in ends for x in (end, end, None)],
-        y=[y for place in range(len(bars)) for y in (place - HALF - 0.07, place + HALF + 0.07, None)],
+        y=[y for place in range(len(bars)) for y in (place - HALF - 0.07, place + HALF, None)],
         mode="lines",
         line={"color": RED, "width": 3},
         name="available",

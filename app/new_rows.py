@@ -28,6 +28,10 @@ def _errors(line: Line | None) -> str:
     return "-" if line is None else _percent(line)
 
 
+def _held(line: Line | None) -> str:
+    return "-" if line is None else per_cent(line.today.coverage_80_over_categories or 0.0, 0)
+
+
 def table() -> str:
     """Return error and coverage of new rows by kind of job, means over sources, in Markdown."""
     known, new = _of(KNOWN), _of(NEW)
@@ -39,7 +43,8 @@ def table() -> str:
                 "off by": _errors(line),
                 "known": _errors(known.get(kind)),
                 "new": _errors(new.get(kind)),
-                "80 % holds": per_cent(line.today.coverage_80_over_categories or 0.0, 0),
+                "80 % holds": _held(line),
+                "80 % holds of new": _held(new.get(kind)),
             }
             for kind, line in _of(None).items()
         ]
@@ -68,7 +73,7 @@ def _percent(line: Line) -> str:
 def where_new() -> Shown:
     """Return how far off jobs of a new accelerator or software were, and what their intervals held."""
     most = _percent(max(_of(NEW).values(), key=_off))
-    return Shown(f"up to {most}", f"off, by kind of job; 80 % intervals as they are now hold {_held_new()}")
+    return Shown(f"up to {most}", f"off, by kind of job; of such runs 80 % intervals hold {_held_new()}")
 
 
 def _held_new() -> str:

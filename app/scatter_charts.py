@@ -7,7 +7,7 @@ from typing import Any
 
 from app.charts import BLUE, COLOURS, GREY, ORANGE, RED, SYMBOLS, UNDER, scale
 from app.figure import Figure
-from perfmodel.core.units import dollars, show
+from perfmodel.core.units import dollars, duration, show
 from perfmodel.decide.planning.within import payment
 
 PLAIN = [symbol for symbol in SYMBOLS if symbol != "star"]
@@ -65,9 +65,13 @@ def pareto(
     times = [row["run_time"] for row in (*front, *rejected)] + ([deadline] if deadline else [])
     ends = {"time": [min(times), max(times)], "cost": [min(costs), max(costs)]}
     if deadline is not None:
-        figure.add_scatter(x=[deadline] * 2, y=ends["cost"], name="deadline", **_limit(RED, "dash"))
+        figure.add_scatter(
+            x=[deadline] * 2, y=ends["cost"], name=f"deadline {duration(deadline)}", **_limit(RED, "dash")
+        )
     if budget is not None:
-        figure.add_scatter(x=ends["time"], y=[budget] * 2, name="budget", **_limit(RED, "dot"))
+        figure.add_scatter(
+            x=ends["time"], y=[budget] * 2, name=f"budget {dollars(budget)}", **_limit(RED, "dot")
+        )
     figure.update_xaxes(title="time of the run [s]", type="log")
     figure.update_yaxes(title="cost [USD]", type="log")
     return figure

@@ -147,7 +147,7 @@ def test_25_or_100_gigabit_gets_a_decision_named_bars_and_intervals():
     said = words(test)
     rdma, tcp = "C (100 Gbit/s Ethernet with RDMA)", "A (25 Gbit/s Ethernet with TCP)"
     assert (
-        "**With 4 network adapters a machine (assumed), the network hardly matters here, take whichever "
+        "**With 4 network adapters a machine (assumed), the network hardly matters here; take whichever "
         "costs you least:** "
         f"{rdma} is the fastest, 1.04 x as fast as {tcp} (80 %: 1 to "
     ) in said
@@ -174,7 +174,7 @@ def test_25_or_100_gigabit_gets_a_decision_named_bars_and_intervals():
     }
     assert sum(line["y0"] == line["y1"] for line in figure["layout"]["shapes"]) == 3  # intervals, below bars
     assert test.code[0].value.startswith(
-        "With 4 network adapters a machine (assumed), the network hardly matters here, "
+        "With 4 network adapters a machine (assumed), the network hardly matters here; "
         "take whichever costs you least: C ("
     )
 

@@ -158,7 +158,7 @@ def test_validation_says_errors_and_coverage_over_sources_and_those_of_new_hardw
     new = [line.today for line in lines() if line.job == NEW]
     worst = max(100 * each.error_over_categories for each in new)
     least, *_, most = sorted(100 * each.coverage_80_over_categories for each in new)
-    held = f"80 % intervals as they are now hold {least:.0f} to {most:.0f} %."
+    held = f"of such runs 80 % intervals hold {least:.0f} to {most:.0f} %."
     stated = f"plan with up to {worst:.0f} % off, by kind of job; {held}"
     assert f"With an accelerator or software not measured before, {stated}" in said.replace("\u00a0", " ")
     assert "as first stated" not in said.casefold()  # the history is in a fold
@@ -199,7 +199,7 @@ def test_a_scaling_begins_with_its_answer_and_what_other_networks_give():
     assert first == f"**{head}; no other network is surely faster.**"
     top = three_digits(throughput_range(tcp.predictions[-1])[1])
     assert said[-2:] == [
-        f"The intervals end at {top}, where communication would cost nothing.",
+        f"The intervals end at {top}, the fast end of what each accelerator does alone.",
         "Give more --gpus to look further.",
     ]
     assert [line.startswith(begin) for line, begin in zip(said, lines, strict=False)] == [True] * 3

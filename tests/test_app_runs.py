@@ -88,7 +88,7 @@ def test_the_template_is_one_click_away():
     example = next(block for block in test.get("code") if block.value.startswith("workload,"))
     assert not example.proto.wrap_lines  # a wrapped header breaks inside a name
     assert "| `world_size` | GPUs in all | 1 |" in words(test)
-    (taught,) = re.findall(r"invented ones from ([\d.]+ %) to ([\d.]+ %)", words(test))
+    (taught,) = re.findall(r"invented ones from ([\d.]+ %) to ([\d.]+ %) on average", words(test))
     sound(button(test, "Try it with these runs").click().run())
     assert "your 5 runs are {} off before, {} when each is predicted".format(*taught) in words(test)
     assert f"What {samples.RUNS_NAME} teaches".replace("_", "\\_") in words(test)

@@ -49,7 +49,7 @@ DECISIONS = {
     ),
     "a network that may gain nothing": (
         (SLOW_TCP, {**SLOW_TCP, "inter_link": "ethernet-100g-rdma"}),
-        "With 4 network adapters a machine (assumed), the network hardly matters here, "
+        "With 4 network adapters a machine (assumed), the network hardly matters here; "
         "take whichever costs you less: B is 1.04 x as fast as A (80 %: ",
         "), and may gain nothing; perfmodel plan --have says what ",
     ),
@@ -445,7 +445,7 @@ def test_a_comparison_of_own_networks_names_the_command_that_says_what_they_may_
     have = '--have "4 x pcie-workstation-1gpu/v100-sxm2-16gb@ethernet-25g-tcp" --buy ethernet-100g-rdma'
     (line,) = [line for line in notes if have in line]
     said = " ".join(invoke(*shlex.split(line.partition("perfmodel ")[2])).output.split())
-    assert "For speed add 100 Gbit/s Ethernet with RDMA" in said
+    assert said.startswith("With 100 Gbit/s Ethernet with RDMA: ")
     stated = compare(
         *(
             {**each, "precision": "fp32"}

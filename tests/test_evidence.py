@@ -34,7 +34,7 @@ def test_too_few_sources_give_no_interval_of_95_percent_and_the_reason(job, invo
     within = predict(**job).interval
     assert within.low_80 < within.high_80
     assert within.low_95 is within.high_95 is None
-    assert within.no_95.endswith(f"how far off such jobs are, and it takes {FOR_95}")
+    assert within.no_95.endswith(f"how far off such jobs are; 95 % needs {FOR_95} sources")
     words = [word for name, value in job.items() for word in (f"--{name.replace('_', '-')}", str(value))]
     told = json.loads(invoke("predict", *words, "--json").stdout)["interval"]
     assert (told["low_95"], told["high_95"], told["no_95"]) == (None, None, within.no_95)

@@ -836,7 +836,7 @@ def test_a_confidence_that_few_sources_bear_is_called_rough(invoke):
     words = ("plan", "--instance", "p3.16xlarge", "--epochs", "90", "--deadline", "24h", "--confidence")
     usual, surer = (invoke(*words, sure, "--json").stdout for sure in ("50%", "95%"))
     assert "rough" not in json.loads(usual)["card"]["chance"]
-    assert ", and 95 % takes 19" in json.loads(surer)["card"]["chance"]
+    assert "; 95 % needs 19 sources" in json.loads(surer)["card"]["chance"]
 
 
 @pytest.mark.parametrize("limit", ["deadline", "budget", "both"])

@@ -128,12 +128,12 @@ def times_of(result: Sequence[StragglerPrediction], taken: str) -> Figure:
     )
     others = [row for row in rows if row.variant != taken]
     groups = {
-        "to take: fastest from current parameters": (
+        "to take: fastest without stale gradients": (
             charts.ORANGE,
             [row for row in rows if row.variant == taken],
         ),
-        "from current parameters": (charts.BLUE, [row for row in others if row.mean_staleness < FRESH]),
-        "from old parameters, which may train worse": (
+        "without stale gradients": (charts.BLUE, [row for row in others if row.mean_staleness < FRESH]),
+        "with stale gradients, which may train worse": (
             charts.SKY,
             [row for row in others if row.mean_staleness >= FRESH],
         ),

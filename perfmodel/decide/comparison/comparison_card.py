@@ -282,7 +282,7 @@ def _which(standing: Standing, best: Best, choice: Choice) -> str:
         if not network_hardly_matters(standing):
             return f"{cheaper}: {speed}, but may {change} nothing."
         known = f"; {SAYS_COST}" if whether_it_pays(standing.cases) else ""
-        return f"the network hardly matters here, {cheaper}: {speed}, and may {change} nothing{known}."
+        return f"the network hardly matters here; {cheaper}: {speed}, and may {change} nothing{known}."
     fastest, most = best.faster, "fastest" if best.others > 1 else "faster"
     is_faster = f"{'it' if fastest is best.case else other} is {ratio.sentence}"
     if choice.ground == "speed and cost":

@@ -89,11 +89,11 @@ class Scale(NamedTuple):
         """Why no interval of 95 % is stated; None if one is.
 
         >>> Scale(2.0, 12).no_95, Scale(2.0, 19).no_95
-        ('12 sources say how far off such jobs are, and it takes 19', None)
+        ('12 sources say how far off such jobs are; 95 % needs 19 sources', None)
         """
         if self.sources >= FOR_95:
             return None
-        return f"{sources_words(self.sources)}, and it takes {FOR_95}"
+        return f"{sources_words(self.sources)}; 95 % needs {FOR_95} sources"
 
     def ends(self, time: Any, factor_80: Any, factor_95: Any) -> dict[str, Any]:
         """Return the ends of both intervals by name; None (NaN in arrays) for intervals that are not stated.

@@ -172,7 +172,7 @@ def rough_words(prediction: Prediction, confidence: float) -> str:
     needed, known = sources_for(confidence), interval.sources
     if known >= needed:
         return ""
-    return f"; rough: {sources_words(known)}, and {percent(confidence)} takes {needed}"
+    return f"; rough: {sources_words(known)}; {percent(confidence)} needs {needed} sources"
 
 
 def unfit_verdict(memory: Memory) -> str:

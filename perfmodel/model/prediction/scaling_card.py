@@ -15,7 +15,7 @@ from perfmodel.model.prediction.speed_words import about_as_fast
 PAYS = 0.5
 """Least throughput that a further accelerator adds, as a share of that of one alone, at which it pays."""
 FASTEST = {
-    "one accelerator": "where communication would cost nothing",
+    "one accelerator": "the fast end of what each accelerator does alone",
     "peaks and links": "the most that peaks and links allow",
 }
 """Reason for which an interval is cut -> what the throughput at its upper end is."""
