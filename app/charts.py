@@ -37,6 +37,18 @@ LEFT = 0.4
 WIDEST = 2.5
 """Largest upper end of an interval, over the iteration time, that is drawn whole."""
 
+NO_BUTTONS = [
+    "zoom2d",
+    "pan2d",
+    "select2d",
+    "lasso2d",
+    "zoomIn2d",
+    "zoomOut2d",
+    "autoScale2d",
+    "resetScale2d",
+]
+"""Buttons that no picture has: they would lie on its figures.  A drag zooms in, a double click out again."""
+
 
 def draw(figure: Figure, name: str, alt: str, height: int = 380, **more: Any) -> Any:
     """Draw a figure on the page and return Streamlit's event.
@@ -61,7 +73,11 @@ def draw(figure: Figure, name: str, alt: str, height: int = 380, **more: Any) ->
             figure.plotly(),
             key=name,
             alt=alt,
-            config={"displaylogo": False, "toImageButtonOptions": {"filename": name}},
+            config={
+                "displaylogo": False,
+                "modeBarButtonsToRemove": NO_BUTTONS,
+                "toImageButtonOptions": {"filename": name},
+            },
             **more,
         )
 

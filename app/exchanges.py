@@ -111,6 +111,17 @@ def by_size(
     }
 
 
+def limit_words(name: str, place: Ranks, time: float) -> str:
+    """Return whether the links or latency takes most of a message's time [s]: latency is that of one byte."""
+    least = by_size(name, place, [1.0], None, [NCCL]).get(NCCL)
+    if not least:
+        return "the links; for small messages, latency"
+    latency = show(least[0].time, "s")
+    if 2 * least[0].time > time:
+        return f"latency, {latency} for the smallest message"
+    return f"the bandwidth of the links; latency alone takes {latency}"
+
+
 def by_ranks(
     name: str, places: Sequence[Ranks], size: float, servers: int | None, wanted: Sequence[str]
 ) -> dict[str, list[Transfer | None]]:

@@ -6,14 +6,17 @@ from app import names, session_hardware
 from app.options import Option
 from app.state import newest
 from perfmodel.core.units import show
-from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.node import Node
+from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.setting.resolve import DEFAULT_ACCELERATOR
+from perfmodel.workloads import workload
 
 
 def of_machine(known: dict[str, Option]) -> dict[str, Option]:
-    """Return options with what an empty field means that follows from the machine.
+    """Return options with what an empty field means that follows from the machine and the network.
 
-    That is its accelerator, or the default one, and the memory of its host.
+    That is the machine's accelerator, or the default one, its adapters and the memory of its host, and the
+    network's usual batch.
 
     Parameters
     ----------
@@ -27,15 +30,36 @@ def of_machine(known: dict[str, Option]) -> dict[str, Option]:
     own = catalogue.node(id).accelerator if id else None
     called = names.called(own or DEFAULT_ACCELERATOR, catalogue)
     usual = f"the machine's: {called}" if own else f"{called} (default)"
-    host, chosen = known.get("host-memory"), newest(option)
-    if host is not None:
-        card = chosen if chosen in option.choices else DEFAULT_ACCELERATOR
-        known = {**known, host.name: host._replace(usual=_host_memory(id, card, catalogue))}
-    return {**known, "accelerator": option._replace(usual=usual)}
+    chosen = newest(option)
+    taken = (
+        id or catalogue.accelerator(chosen if chosen in option.choices else DEFAULT_ACCELERATOR).usual_node
+    )
+    words = {"accelerator": usual, **_of_node(catalogue.node(taken) if taken else None), **_of_network(known)}
+    if is_given(known, "accelerators-per-node"):
+        words.pop("nics", None)
+    return known | {name: known[name]._replace(usual=shown) for name, shown in words.items() if name in known}
 
 
-def _host_memory(node: str | None, accelerator: str, catalogue: Catalogue) -> str:
-    """Return what is known of the host's memory of a machine, by default the accelerator's usual one."""
-    id = node or catalogue.accelerator(accelerator).usual_node
-    size = catalogue.node(id).host_memory_bytes if id else None
-    return "not known, e.g. 128GB" if size is None else f"the machine's: {show(size.value, 'B')}"
+def is_given(known: dict[str, Option], name: str) -> bool:
+    """Return whether a page has a field and something is in it."""
+    return name in known and newest(known[name]) is not None
+
+
+def _of_node(node: Node | None) -> dict[str, str]:
+    """Return what empty fields mean by what is known of a machine."""
+    size = node.host_memory_bytes if node else None
+    memory = "not known, e.g. 128GB" if size is None else f"the machine's: {show(size.value, 'B')}"
+    adapters = {"nics": f"the machine's: {node.nics}"} if node and node.nics else {}
+    return {"host-memory": memory, **adapters}
+
+
+def _of_network(known: dict[str, Option]) -> dict[str, str]:
+    """Return the usual batch of a page's network; nothing where a layout or the whole batch decides it."""
+    option = known.get("workload")
+    if option is None or is_given(known, "global-batch-size"):
+        return {}
+    chosen = newest(option)
+    network = workload(chosen if chosen in option.choices else Scenario().workload)
+    if network.architecture is not None and network.architecture.predicts_next_token:
+        return {}
+    return {"local-batch-size": f"the network's: {network.default_local_batch_size}"}

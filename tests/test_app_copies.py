@@ -196,7 +196,8 @@ def sensitive(test: Any, answers: list[Any], printed: str) -> None:
     (drawn,) = (json.loads(chart.proto.spec) for chart in test.get("plotly_chart"))
     names = [label.partition(":")[0] for trace in drawn["data"] for label in trace["customdata"]]
     assert len(names) > 5
-    assert set(names) <= {sentence(input_words.words_of(each.row["name"])).removesuffix(".") for each in rows}
+    inputs = (input_words.words_of(each.row["name"]).partition(" (")[0] for each in rows)
+    assert set(names) <= {sentence(name).removesuffix(".") for name in inputs}
     assert all(row["name"] in printed for row in answer["inputs"])
     assert all(each["words"][1:] in plain_words(test) for each in answer["crossovers"])
     assert decision(rows) in plain_words(test)

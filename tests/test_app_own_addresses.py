@@ -323,7 +323,7 @@ def test_hardware_taken_instead_is_known_to_the_address(contents):
     is_blocked(test, "mine.toml")
     sound(next(each for each in test.button if each.label.endswith("instead")).click().run())
     assert not test.error
-    assert test.subheader[0].value == "How fast is ResNet-50 on 8 x mine?"
+    assert test.subheader[0].value == "How fast is ResNet-50 on 8\u00a0x mine?"
     assert test.selectbox(key="option-accelerator").value == "mine"
     assert test.query_params["accelerator"] == "mine"
     assert test.query_params["own-specs"] == file_marks.marks_text([file_marks.mark_of(*contents["specs"])])

@@ -9,7 +9,9 @@ import pytest
 
 from app import charts
 from perfmodel.core.units import show
+from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.prediction import predict
+from perfmodel.workloads import workload
 from tests.test_app import button, errors, opened, sound, words
 
 pytestmark = pytest.mark.any_version
@@ -160,3 +162,24 @@ def test_more_options_are_found_by_words_and_what_is_set_stays_where_it_is_not_s
     assert test.query_params["lora"] == "16"
     sound(test.text_input(key="find-option").set_value("").run())
     assert labels(test) == every
+
+
+def test_an_empty_field_says_what_follows_from_the_network_and_the_machine():
+    job = {"workload": "vgg16", "node": "dgx-h100"}
+    batch, adapters = workload("vgg16").default_local_batch_size, Catalogue.built_in().node("dgx-h100").nics
+    assert placeholders(job) == {
+        "Batch per GPU": f"the network's: {batch}",
+        "Network adapters": f"the machine's: {adapters}",
+    }
+    assert placeholders({**job, "accelerators-per-node": "2", "global-batch-size": "64"}) == {}
+
+
+def placeholders(job):
+    """Return what empty fields of Compare say that follows from the job, by the start of their labels."""
+    fields = opened("compare", **job).number_input
+    return {
+        name: words
+        for name in ("Batch per GPU", "Network adapters")
+        for words in (field.proto.placeholder for field in fields if field.label.startswith(name))
+        if words.startswith(("the machine's:", "the network's:"))
+    }

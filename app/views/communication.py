@@ -134,7 +134,7 @@ def page(request: PageRequest) -> None:
         where = exchanges.rank_options(picked)
         more = {"name": name, "ranks": ranks, "size": size}
         answer, asked, _ = answer_of("collective", where, where, more)
-        limit = answer.network_limit or _limit(answer, _latency(name, place))
+        limit = answer.network_limit or exchanges.limit_words(name, place, answer.time)
         card = _card(answer, place, limit)
         answer_card.show(card, _figures(answer))
         if said := above_ports(fabric.of(name, size), answer.bus_bandwidth):
@@ -269,25 +269,6 @@ def _card(row: Collective, place: exchanges.Ranks, limit: str) -> Card:
         limit=for_planners(limit),
         rests_on="; ".join(["a fit to published measurements", *(f"wider: {reason}" for reason in reasons)]),
     )
-
-
-def _latency(name: str, place: exchanges.Ranks) -> float | None:
-    """Return the time of a message of one byte [s]; None where it is not known."""
-    least = exchanges.by_size(name, place, [1.0], None, [exchanges.NCCL]).get(exchanges.NCCL)
-    return least[0].time if least else None
-
-
-def _limit(row: Collective, latency: float | None) -> str:
-    """Return whether the links or latency takes most of the time of this message.
-
-    >>> _limit(Collective.model_construct(time=4e-3), 50e-6)
-    'the bandwidth of the links; latency alone takes 50 µs'
-    """
-    if latency is None:
-        return "the links; for small messages, latency"
-    if 2 * latency > row.time:
-        return f"latency, {show(latency, 's')} for the smallest message"
-    return f"the bandwidth of the links; latency alone takes {show(latency, 's')}"
 
 
 def _by_formula(at: Mapping[str, Sequence[exchanges.Transfer]], wanted: list[str]) -> str:

@@ -500,7 +500,7 @@ def downpour(
     replica_model : Speed-up law of a replica over replica_machines, fitted to DistBelief.
     replica_machines : [1] Machines of each replica.  [default: 1]
     accelerator : Accelerator, e.g. k80, v100-sxm2-16gb, h100-sxm5-80gb.  [default: v100-sxm2-16gb, or the node's]
-    precision : Arithmetic of training.  [default: amp, or fp32 without fp16]
+    precision : Arithmetic of training; of accelerators without fp16 fp32 by default.  [default: amp; bf16 with a layout]
     local_batch_size : [samples] Samples per accelerator and micro-batch: weak scaling.  [default: the usual one of the workload]
     inter_link : Link of each replica and server.  [default: the machine's]
     catalogue : hardware to choose from; by default what comes with the package
@@ -781,7 +781,7 @@ def fleets(
     gradient_precision : Precision of gradients that are summed and sent.  [default: the framework's]
     offload : What lies in the host's memory: optimizer states, which the host then updates, activations, or both; weights with their gradients and optimizer states, which replicas shard by zero3 (FSDP's offload_params, DeepSpeed's offload_param), or all of these.  [default: nothing]
     optimizer : Optimizer.  [default: the usual one of the workload]
-    framework : Software, optionally with its year, e.g. tensorflow-xla@2020.  [default: pytorch]
+    framework : Software, optionally with its year, e.g. tensorflow-xla@2020.  [default: pytorch, or usual with a layout]
     input : Where samples come from.  [default: synthetic]
     loader_workers : [1] Decoding workers per node.  [default: the node's cores]
     storage : Storage of the samples: local-ssd, ebs-gp2, ebs-gp3, s3, ram.  [default: local-ssd]
@@ -802,7 +802,7 @@ def fleets(
     samples : [count of samples] Samples of the whole run, instead of epochs, e.g. 5M.
     tokens : [count of tokens] Tokens of the whole run, instead of epochs, e.g. 1T or 300B.  [default: of networks that predict the next token those published, or 20 for each parameter]
     deadline : [s] Latest end of the run, e.g. 24h, 3d or 2 weeks.
-    precision : Arithmetic of training.  [default: amp, or fp32 without fp16]
+    precision : Arithmetic of training; of accelerators without fp16 fp32 by default.  [default: amp; bf16 with a layout]
     algorithm : All-reduce algorithm; auto is the choice of NCCL or RCCL, or a ring without either.
     strategy : How gradients are combined; also ddp, dp, horovod, ps; fsdp is all-reduce with zero3.
     local_batch_size : [samples] Samples per accelerator and micro-batch: weak scaling.  [default: the usual one of the workload]
@@ -1144,7 +1144,7 @@ def plan(
     gradient_precision : Precision of gradients that are summed and sent.  [default: the framework's]
     offload : What lies in the host's memory: optimizer states, which the host then updates, activations, or both; weights with their gradients and optimizer states, which replicas shard by zero3 (FSDP's offload_params, DeepSpeed's offload_param), or all of these.  [default: nothing]
     optimizer : Optimizer.  [default: the usual one of the workload]
-    framework : Software, optionally with its year, e.g. tensorflow-xla@2020.  [default: pytorch]
+    framework : Software, optionally with its year, e.g. tensorflow-xla@2020.  [default: pytorch, or usual with a layout]
     input : Where samples come from.  [default: synthetic]
     loader_workers : [1] Decoding workers per node.  [default: the node's cores]
     storage : Storage of the samples: local-ssd, ebs-gp2, ebs-gp3, s3, ram.  [default: local-ssd]

@@ -18,6 +18,7 @@ COVERED = """
 
 def test_the_bar_of_a_picture_covers_no_word_of_its_legend(window):
     page = window.open("communication")
+    assert 1 <= page.locator(".js-plotly-plot").first.locator(".modebar-btn").count() <= 2
     for width in (820, 1440):
         page.set_viewport_size({"width": width, "height": 1000})
         window.drawn()

@@ -183,7 +183,8 @@ class Layout(Described, heading="The layout of a transformer"):
         (zero3).  [default: none, or the stack's own]
     shard_group : [1] Replicas that share one copy of sharded states, neighbours; the groups sum their
         gradients (HSDP).  [default: all replicas]
-    recompute : Activations that the backward pass computes again instead of storing them.  [default: none]
+    recompute : Activations that the backward pass computes again instead of storing them.
+        [default: none, or as the software does]
     micro_batch_size : [samples] Samples of one replica in one pass; a global batch size then implies the
         passes.
     """
@@ -296,13 +297,15 @@ class Batch(Described, heading="Batch and software"):
 
     Parameters
     ----------
-    precision : Arithmetic of training.  [default: amp, or fp32 without fp16]
+    precision : Arithmetic of training; of accelerators without fp16 fp32 by default.
+        [default: amp; bf16 with a layout]
     local_batch_size : [samples] Samples per accelerator and micro-batch: weak scaling.
         [default: the usual one of the workload]
     global_batch_size : [samples] Samples per iteration over all accelerators: strong scaling.
     accumulation_steps : [1] Micro-batches per iteration.  [default: 1, or what the batch sizes imply]
     optimizer : Optimizer.  [default: the usual one of the workload]
-    framework : Software, optionally with its year, e.g. tensorflow-xla@2020.  [default: pytorch]
+    framework : Software, optionally with its year, e.g. tensorflow-xla@2020.
+        [default: pytorch, or usual with a layout]
     """
 
     precision: Annotated[
