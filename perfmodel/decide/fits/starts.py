@@ -46,7 +46,7 @@ def _axolotl(setting: Setting, layout: Layout, length: int) -> list[str]:
     """Return the settings of Axolotl's file, YAML; none for what it has no setting for.
 
     Activations move to the host as its docs/gradient_checkpointing.qmd says (read 2026-11-28): with full
-    recomputation the input of each layer, else all that the backward pass needs.
+    recomputation the input of each layer, else all that the backward pass needs; its README has the command.
     """
     scenario = setting.scenario
     optimizer = _OPTIMIZERS.get(setting.scenario.optimizer or "adam")
@@ -59,6 +59,7 @@ def _axolotl(setting: Setting, layout: Layout, length: int) -> list[str]:
         return []
     is_full = layout.recompute == FULL
     lines = [
+        "# axolotl train FILE.yml, with base_model and datasets in it too",
         f"sequence_len: {length}",
         f"micro_batch_size: {int(layout.micro_batch_size)}",
         f"gradient_accumulation_steps: {int(layout.accumulation_steps)}",

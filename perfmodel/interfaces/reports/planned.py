@@ -23,6 +23,7 @@ from perfmodel.interfaces.reports.sources import sources_behind
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.run import Run
 from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction.names import network_name
 from perfmodel.model.transformers.layout_words import short
 
 Row = Mapping[str, Any]
@@ -141,7 +142,8 @@ def _question(goal: Goal) -> str:
     if goal.budget is not None:
         limits.append(f"for at most {dollars(goal.budget)}")
     sure = f", sure to {percent(goal.confidence)}" if limits else ""
-    return f"What to rent to train {goal.workload}{' ' if limits else ''}{' and '.join(limits)}{sure}?"
+    within = f" {' and '.join(limits)}" if limits else ""
+    return f"What to rent to train {network_name(goal.workload)}{within}{sure}?"
 
 
 def _figures(row: Row) -> list[str]:
