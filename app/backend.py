@@ -19,7 +19,6 @@ from perfmodel.interfaces.api.predict import predicted
 from perfmodel.interfaces.calls import learning_rate, stragglers
 from perfmodel.interfaces.cli.app import SERVER, TOKEN
 from perfmodel.interfaces.client import Client, ServiceError
-from perfmodel.interfaces.client.connection import refusal_of
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.jobs import all_conditions, with_own
 from perfmodel.model.collectives.place import Point
@@ -190,11 +189,7 @@ class _ServiceBackend(Backend):
         return self._client.answer_of(one.name, given)
 
     def predict_each(self, scenarios: Sequence[Scenario]) -> list[Prediction]:
-        rows = self._client.predict_many(scenarios)
-        for row in rows:
-            if "error" in row:
-                raise refusal_of(row.error)
-        return [Prediction.model_validate(row) for row in rows]
+        return self._client.predict_each(scenarios)
 
     def to_target(self, scenario: Scenario, recipe: str) -> tuple[Prediction, dict[str, Any] | None]:
         answer = self._client.predicted(scenario, recipe=recipe)

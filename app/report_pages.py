@@ -16,7 +16,7 @@ from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.risk import PLANNING_CONFIDENCE
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction
-from perfmodel.model.prediction.scaling import scaling_of
+from perfmodel.model.prediction.scaling import Scaling
 
 if TYPE_CHECKING:
     from perfmodel.decide.comparison import Comparison
@@ -103,10 +103,9 @@ def of_layouts(answer: Layouts, command: str, conditions: Conditions) -> Making:
     return page
 
 
-def of_scaling(predictions: Sequence[Prediction], command: str) -> Making:
+def of_scaling(scaling: Scaling, command: str) -> Making:
     """Return a function that makes the report of one job on several numbers of accelerators."""
     catalogue = session_hardware.catalogue()
-    scaling = scaling_of(tuple(predictions))
 
     def page() -> Page:
         from perfmodel.interfaces.reports.scaled import page_of_scaling

@@ -9,8 +9,9 @@ from typing import Any
 from app import charts, line_charts, similar_runs
 from perfmodel.evidence.accuracy.scenarios import measured_time
 from perfmodel.model.prediction import Prediction
+from perfmodel.model.prediction.alone import efficiency_range
 from perfmodel.model.prediction.card import throughput_range
-from perfmodel.model.prediction.scaling_card import efficiency_range, gpus
+from perfmodel.model.prediction.scaling import Scaling
 from perfmodel.model.prediction.speed_words import SAME
 
 MOST_TICKS = 12
@@ -33,13 +34,13 @@ FIELDS = {
 }
 """Quantity of the chart -> field of a prediction; the cost is computed separately."""
 RATIOS = ("efficiency", "speedup")
-"""Quantities against one GPU, whose interval is that of the speed over the first point's."""
+"""Quantities against one GPU or replica, whose interval is that of the efficiency."""
 
 
-def draw(result: dict[str, list[Prediction]], drawn: dict[str, list[float | None]], y: str) -> None:
+def draw(result: dict[str, Scaling], drawn: dict[str, list[float | None]], y: str) -> None:
     """Draw the chart of one quantity: all curves with intervals, the ideal, and similar measured runs."""
-    xs = {name: [p.scenario["world_size"] for p in line] for name, line in result.items()}
-    first = next(iter(result.values()))
+    xs = {name: [row.world_size for row in line.rows] for name, line in result.items()}
+    first = next(iter(result.values())).predictions
     counts = xs[next(iter(result))]
     straight: dict[str, tuple[Sequence[float], Sequence[float]]] = {
         "efficiency": (counts, [1.0 for _ in counts]),
@@ -64,15 +65,13 @@ def draw(result: dict[str, list[Prediction]], drawn: dict[str, list[float | None
     charts.draw(figure, y, f"{YS[y]} against GPUs")
 
 
-def band_words(result: dict[str, list[Prediction]], y: str) -> list[str]:
+def band_words(result: dict[str, Scaling], y: str) -> list[str]:
     """Return what the bands of the chart are, as at most one note."""
-    first = next(iter(result.values()))[0]
-    of = f" of the speed over that on {gpus(first)}" if y in RATIOS else ""
     drawn = _bands(result, y)
     if not drawn:
         return []
     others = ", of the other curves as bars beside the points" if len(drawn) > 1 else ""
-    return [f"shaded: the 80 % interval{of}{others}"]
+    return [f"shaded: the 80 % interval{others}"]
 
 
 def covered_words(drawn: dict[str, list[float | None]]) -> list[str]:
@@ -92,20 +91,20 @@ def _ticks(counts: list[int]) -> list[int] | None:
     return some if len(some) <= MOST_TICKS and (some == counts or len(some) > 2) else None
 
 
-def _bands(result: dict[str, list[Prediction]], y: str) -> dict[str, tuple[list[float], list[float]]]:
+def _bands(result: dict[str, Scaling], y: str) -> dict[str, tuple[list[float], list[float]]]:
     """Return curve's name -> ends of its 80 % interval, where all its points have one."""
     bands = {}
     for name, line in result.items():
-        ends = [span for each in line if (span := _span(each, line[0], y)) is not None]
-        if len(ends) == len(line) and not (y in RATIOS and len(line) == 1):
+        ends = [span for each in line.predictions if (span := _span(each, line.alone, y)) is not None]
+        if len(ends) == len(line.rows):
             bands[name] = ([low for low, _ in ends], [high for _, high in ends])
     return bands
 
 
-def _span(prediction: Prediction, first: Prediction, y: str) -> tuple[float, float] | None:
-    """Return the 80 % interval of a drawn quantity; of efficiency and speed-up against the first point."""
+def _span(prediction: Prediction, alone: Prediction | None, y: str) -> tuple[float, float] | None:
+    """Return the 80 % interval of a drawn quantity; ``alone`` is the job on one accelerator or replica."""
     if y in RATIOS:
-        if (ends := efficiency_range(prediction, first)) is None:
+        if (ends := efficiency_range(prediction, alone)) is None:
             return None
         per = getattr(prediction, FIELDS[y]) / prediction.scaling_efficiency
         return per * ends[0], per * ends[1]

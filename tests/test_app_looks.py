@@ -21,6 +21,7 @@ from perfmodel.evidence.accuracy.report.error_statistics import counted, statist
 from perfmodel.evidence.accuracy.report.out_of_sample_file import shipped_rows
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.ledger_scales import KNOWN, NEW
+from perfmodel.model.prediction.alone import efficiency_range
 from perfmodel.model.prediction.card import throughput_range
 from perfmodel.model.prediction.intervals.ratio import ratio_between
 from perfmodel.model.prediction.scaling_card import card_of_scaling
@@ -181,15 +182,15 @@ def test_a_scaling_begins_with_its_answer_and_what_other_networks_give():
     )
     last = tcp.rows[-1]
     answer = tcp.card.advice
-    ratio = last.ratio
-    ends = (last.scaling_efficiency / ratio.value * end for end in (ratio.low_80, ratio.high_80))
+    ends = efficiency_range(tcp.predictions[-1], perfmodel.predict(inter_link="ethernet-25g-tcp", gpus=1))
+    assert ends[0] < last.scaling_efficiency < ends[1] <= 1
     linear = f"{per_cent(last.scaling_efficiency, 0)} of linear scaling (80 %: "
     linear += f"{' to '.join(per_cent(end, 0) for end in ends)})"
     speed = f"{last.samples_per_second:,.0f} images/s (80 %: "
     assert answer.startswith(f"It scales up to 64 GPUs, the most tried, at {linear}: {speed}")
     assert answer.endswith("). Give more --gpus to look further.")
     others = {"100 a": same.predictions, "b": rdma.predictions}
-    several = card_of_scaling(tcp.predictions, others, "own").advice
+    several = card_of_scaling(tcp.predictions, others, "own", tcp.alone).advice
     lines = [
         f"{name}: {each.rows[-1].samples_per_second:,.0f} images/s (80 %: "
         for name, each in (("own", tcp), ("b", rdma), ("100 a", same))

@@ -14,13 +14,15 @@ from click.testing import CliRunner
 
 import perfmodel
 from perfmodel import InputError, calibrate, predict, sweep
-from perfmodel.core.units import show
+from perfmodel.core.units import per_cent, show
 from perfmodel.evidence.fitting.components import Scaled, learn_components, shipped_components
 from perfmodel.evidence.fitting.own_runs import OwnRun, update
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.cli import main
 from perfmodel.model.fitted.calibration import FITTED, calibration
 from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction.alone import efficiency_range
+from perfmodel.model.prediction.card import throughput_range
 from perfmodel.model.setting.resolve import resolve
 
 MACHINE = {"workload": "resnet50", "accelerator": "v100-sxm2-16gb"}
@@ -691,7 +693,7 @@ def test_what_only_more_gpus_lose_is_no_computation_and_no_lever_claims_it(tmp_p
     assert many.terms["measured_loss_time"] > 0.1 * many.iteration_time
     assert "measured_loss_time" not in one.terms
     assert "twice the bandwidth" not in many.verdict
-    assert "the loss measured on your own runs; it is not known which term" in many.verdict
+    assert "the loss measured on your own runs; its cause is not known" in many.verdict
     assert "a loss measured on your own runs, 12 %" in many.card.limit
     levers = perfmodel.sensitivity(**JOB, world_size=32, calibration=mine)
     assert not levers.crossovers
@@ -722,6 +724,29 @@ def test_a_loss_that_own_runs_show_stays_on_more_gpus(tmp_path, rates):
     mine = learned_from_rates(tmp_path, rates)
     each = [predict(**JOB, world_size=n, calibration=mine).samples_per_second / n for n in (32, 64, 128)]
     assert each == sorted(each, reverse=True)
+
+
+def test_efficiency_is_as_uncertain_as_the_throughput_whatever_else_is_in_the_table(tmp_path):
+    mine = learned_from_rates(tmp_path, {1: 540, 8: 510, 32: 453})
+    tables = [perfmodel.scale(**JOB, gpus=counts, calibration=mine) for counts in ([64], [32, 64], [1, 64])]
+    linear = 540 * 64
+    ends = [end / linear for end in throughput_range(tables[0].predictions[-1])]
+    words = f" of linear scaling (80 %: {' to '.join(per_cent(end, 0) for end in ends)}): "
+    for table in tables:
+        assert efficiency_range(table.predictions[-1], table.alone) == pytest.approx(ends, rel=1e-3)
+        assert words in table.card.advice
+    of_one, of_32 = tables[2].rows[-1].ratio, tables[1].rows[-1].ratio
+    assert (of_one.low_80 / 64, of_one.high_80 / 64) == pytest.approx(ends, rel=0.01)
+    assert of_32.low_80 == pytest.approx(ends[0] * linear / (453 * 32), rel=0.01)
+    (row,) = perfmodel.enough(**JOB, until=0.5, vary="gpus", values=[64], calibration=mine).tried
+    assert (row.low_80, row.high_80) == pytest.approx(ends, rel=1e-3)
+
+
+def test_the_loss_of_own_runs_has_no_known_cause_and_is_constant_beyond_them(tmp_path):
+    mine = learned_from_rates(tmp_path, {1: 540, 8: 510, 32: 453})
+    answer = predict(**JOB, world_size=64, calibration=mine)
+    assert "or is the loss measured on your own runs, whose cause is not known" in answer.card.rests_on
+    assert any("beyond 32 GPUs what they lose is taken as constant" in note for note in answer.warnings)
 
 
 def test_between_own_runs_the_time_runs_on_a_line(tmp_path):

@@ -39,7 +39,7 @@ from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.names import accelerator_name, network_name
-from perfmodel.model.prediction.scaling import COLUMNS, notes_of, scaling_of
+from perfmodel.model.prediction.scaling import COLUMNS, Scaling, scaling_of
 from perfmodel.model.prediction.scaling_card import (
     card_of_scaling,
     efficiency_words,
@@ -62,21 +62,22 @@ NETWORKS = some_of("networks", options()["inter-link"].choices, "Drawn over the 
 )
 
 
-def curves(request: PageRequest) -> dict[str, list[Prediction]]:
-    """Return curve's name -> predictions at each count; report and leave out a curve that has none."""
+def curves(request: PageRequest) -> dict[str, Scaling]:
+    """Return curve's name -> its table over the counts; report and leave out a curve that has none."""
     counts = convert(COUNTS, request.picked.get("gpus", "1,2,4,8,16,32"))
     if len(counts) > MOST:
         st.warning(f"{len(counts)} counts; the first {MOST} are drawn")
     result = {}
     for name, changed in overlaid(request).items():
         try:
-            line = backend().predict_each([request.scenario({**changed, "gpus": n}) for n in counts[:MOST]])
+            at = [request.scenario({**changed, "gpus": n}) for n in counts[:MOST]]
+            line = scaling_of(at, backend().predict_each)
         except InputError as error:
             if not name:  # the chosen plan itself: overlaid curves alone would answer another question
                 raise
             st.error(plain(f"{name}: {refused_words(error)}"))
             continue
-        result[name or _chosen(line[-1], request)] = line
+        result[name or _chosen(line.predictions[-1], request)] = line
     return result
 
 
@@ -104,13 +105,12 @@ def _chosen(last: Prediction, request: PageRequest) -> str:
     return f"{name} (chosen)" if len(overlaid(request)) > 1 else name
 
 
-def values(
-    result: dict[str, list[Prediction]], request: PageRequest, y: str
-) -> dict[str, list[float | None]]:
+def values(result: dict[str, Scaling], request: PageRequest, y: str) -> dict[str, list[float | None]]:
     """Return curve's name -> values of the drawn quantity."""
     if y in scaling_chart.FIELDS:
-        return {name: [getattr(p, scaling_chart.FIELDS[y]) for p in line] for name, line in result.items()}
-    return {name: [_epoch_cost(p, request) for p in line] for name, line in result.items()}
+        field = scaling_chart.FIELDS[y]
+        return {name: [getattr(row, field) for row in line.rows] for name, line in result.items()}
+    return {name: [_epoch_cost(p, request) for p in line.predictions] for name, line in result.items()}
 
 
 def _epoch_cost(prediction: Prediction, request: PageRequest) -> float | None:
@@ -118,9 +118,7 @@ def _epoch_cost(prediction: Prediction, request: PageRequest) -> float | None:
     return epoch["cost"] if epoch else None
 
 
-def table(
-    result: dict[str, list[Prediction]], drawn: dict[str, list[float | None]], y: str
-) -> list[dict[str, Any]]:
+def table(result: dict[str, Scaling], drawn: dict[str, list[float | None]], y: str) -> list[dict[str, Any]]:
     """Return every point as ``perfmodel scale --csv`` prints it, with the name of its curve."""
     return [
         {
@@ -133,7 +131,7 @@ def table(
             **({} if y in scaling_chart.FIELDS else {"cost_per_epoch": value}),
         }
         for name, line in result.items()
-        for p, value in zip(line, drawn[name], strict=True)
+        for p, value in zip(line.predictions, drawn[name], strict=True)
     ]
 
 
@@ -142,11 +140,9 @@ def _range(row: Mapping[str, Any]) -> str:
     return "" if row["low_80"] is None else show_range(row["low_80"], row["high_80"], "s")
 
 
-def answer_of(
-    result: dict[str, list[Prediction]], drawn: dict[str, list[float | None]], y: str
-) -> dict[str, Any]:
+def answer_of(result: dict[str, Scaling], drawn: dict[str, list[float | None]], y: str) -> dict[str, Any]:
     """Return what ``perfmodel scale --json`` prints of every curve, each row with the name of its curve."""
-    answers = {name: json.loads(scaling_of(tuple(line)).to_json()) for name, line in result.items()}
+    answers = {name: json.loads(line.to_json()) for name, line in result.items()}
     rows = []
     for name, answer in answers.items():
         for row, value in zip(answer["rows"], drawn[name], strict=True):
@@ -156,7 +152,7 @@ def answer_of(
     return first | {"card": card_of(result).model_dump(), "rows": rows}
 
 
-def card_of(result: dict[str, list[Prediction]], remedy: str = "") -> Card:
+def card_of(result: dict[str, Scaling], remedy: str = "") -> Card:
     """Return the card of the chosen plan, with what each other curve gives.
 
     Parameters
@@ -165,26 +161,27 @@ def card_of(result: dict[str, list[Prediction]], remedy: str = "") -> Card:
     remedy : advice for the chosen plan if it does not fit
     """
     chosen, *others = result
-    card = card_of_scaling(result[chosen], {name: result[name] for name in others}, chosen)
+    own, rest = result[chosen], {name: result[name].predictions for name in others}
+    card = card_of_scaling(own.predictions, rest, chosen, own.alone)
     more = f" What to do: {remedy}." if remedy else ""
     return card.model_copy(update={"advice": f"{card.advice}{more}"})
 
 
-def figures(shown: Prediction, first: Prediction) -> dict[str, answer_card.Shown]:
+def figures(shown: Prediction, alone: Prediction | None) -> dict[str, answer_card.Shown]:
     """Return throughput and efficiency of the chosen plan, on as many GPUs as pay, as figures of the card."""
     if not shown.memory.fits:
         return {}
     return {
         f"On {gpus(shown)}": answer_card.with_unit(speed_words(shown)),
-        "Efficiency": answer_card.with_unit(efficiency_words(shown, first)),
+        "Efficiency": answer_card.with_unit(efficiency_words(shown, alone)),
     }
 
 
-def captions(result: dict[str, list[Prediction]]) -> list[str]:
+def captions(result: dict[str, Scaling]) -> list[str]:
     """Return the notes on all curves; what holds for several of them is said once."""
     names: dict[str, list[str]] = {}
     for name, line in result.items():
-        for note in notes_of(line):
+        for note in line.notes:
             names.setdefault(note, []).append(name)
     return [
         note if len(some) == len(result) else f"{', '.join(some)}: {note}" for note, some in names.items()
@@ -216,7 +213,7 @@ def copies(request: PageRequest, counts: list[int], shown: Card) -> str:
     return shell_command("scale", command | lines[0])
 
 
-def points_to_compare(request: PageRequest, result: dict[str, list[Prediction]]) -> dict[str, dict[str, Any]]:
+def points_to_compare(request: PageRequest, result: dict[str, Scaling]) -> dict[str, dict[str, Any]]:
     """Return point's name -> options of its scenario, the last point of each curve first."""
     base, plans = {n: v for n, v in request.picked.items() if n in (*SCENARIO, *MONEY)}, overlaid(request)
     points = {
@@ -224,7 +221,7 @@ def points_to_compare(request: PageRequest, result: dict[str, list[Prediction]])
         | plans.get(curve, {})
         | {"gpus": each.scenario["world_size"]}
         for curve, line in result.items()
-        for each in reversed(line)
+        for each in reversed(line.predictions)
     }
     return {
         name: {option: value for option, value in picked.items() if value is not None}
@@ -240,7 +237,8 @@ def page(request: PageRequest) -> None:
         if not result:
             return
         drawn = values(result, request, y)
-    first = next(iter(result.values()))
+    scaling = next(iter(result.values()))
+    first = scaling.predictions
     with request.top:
         last = first[-1]
         network = network_name(last.scenario["workload"])
@@ -249,10 +247,10 @@ def page(request: PageRequest) -> None:
         at_end = request.picked | {"gpus": first[-1].scenario["world_size"]}
         remedy = "" if first[-1].memory.fits else layout_options.remedy(at_end)
         shown = card_of(result, remedy)
-        answer_card.show(shown, figures(up_to(first), first[0]))
+        answer_card.show(shown, figures(up_to(first), scaling.alone))
         if y == "cost" and not any(value for line in drawn.values() for value in line):
             st.info("No price is known: give one under “Prices, power, failures”, or choose a cloud machine.")
-        show_warnings(warning for line in result.values() for p in line for warning in p.warnings)
+        show_warnings(warning for line in result.values() for p in line.predictions for warning in p.warnings)
         scaling_chart.draw(result, drawn, y)
         notes = [
             *scaling_chart.band_words(result, y),
@@ -270,8 +268,8 @@ def page(request: PageRequest) -> None:
             st.caption("Download CSV and Download JSON have every curve, the report the first.")
     rows = table(result, drawn, y)
     command = copies(request, [p.scenario["world_size"] for p in first], shown)
-    report = report_pages.of_scaling(first, command)
-    csv = rows if len(result) > 1 else sharing.csv_of("scale", scaling_of(tuple(first)))
+    report = report_pages.of_scaling(scaling, command)
+    csv = rows if len(result) > 1 else sharing.csv_of("scale", scaling)
     download_buttons("scale", csv, lambda: answer_of(result, drawn, y), report)
     to_compare.offer(points_to_compare(request, result))
     with fold("As a table") as is_open:

@@ -90,7 +90,7 @@ def decision(effects: Sequence[Effect], turns: Sequence[Mapping[str, Any]] = ())
             "it is not known whether faster hardware saves time" if lost else "no faster hardware saves time"
         )
     text = "; ".join(words)
-    unknown = f" Of the loss measured on your own runs, {UNKNOWN_TERM}." if lost else ""
+    unknown = f" Loss measured on your own runs: {UNKNOWN_TERM}." if lost else ""
     return " ".join([f"{sentence(text)}{unknown}", *map(sentence, faster_now(turns))])
 
 

@@ -241,7 +241,7 @@ def _notes(result: Sensitivity) -> list[str]:
         lines.append("anchored: the measurement holds for this batch, which is not varied")
     if setting.measured_loss:
         lines.append(
-            f"of the loss measured on your own runs, {UNKNOWN_TERM}, nor how it changes with the accelerators"
+            f"loss measured on your own runs: {UNKNOWN_TERM}, nor how it changes with the accelerators"
         )
     cap = cap_note(setting.node, setting.inter_link, setting.nics, setting.scenario.network_cap)
     if cap is not None and setting.domains > 1:

@@ -17,7 +17,8 @@ from perfmodel.hardware.link import Link
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction, predict
-from perfmodel.model.prediction.intervals.ratio import chance_above_one, half_width, ratio_between
+from perfmodel.model.prediction.alone import efficiency_range, job_alone
+from perfmodel.model.prediction.intervals.ratio import chance_above_one
 from perfmodel.model.prediction.names import accelerator_name, link_name, network_name, node_name
 from perfmodel.model.setting.named import id_of
 
@@ -158,7 +159,10 @@ def enough(
     for value, each in predictions.items():
         replica = None if each.layout is None else value
         if replica not in baselines:  # one accelerator is the same whatever joins it to others
-            baselines[replica] = _baseline(scenario, each, catalogue, constants)
+            try:
+                baselines[replica] = predict(job_alone(scenario, each), catalogue, constants)
+            except InputError:
+                baselines[replica] = None
         rows.append(_tried(value, each, until, catalogue, baselines[replica]))
     answer, also = _answer(vary, rows)
     return Enough.model_construct(
@@ -241,34 +245,15 @@ def _predicted(
     return predictions, left_out
 
 
-def _baseline(
-    scenario: Scenario, prediction: Prediction, catalogue: Catalogue, constants: Calibration | None
-) -> Prediction | None:
-    """Return the job on one accelerator, or on one replica; None where that cannot be predicted."""
-    size = 1
-    if prediction.layout is not None:
-        size = int(prediction.scenario["world_size"]) // int(prediction.layout["data_parallel"])
-    changed: dict[str, Any] = {"world_size": size}
-    if prediction.scenario["servers"]:
-        changed |= {"strategy": "all-reduce", "servers": None, "server_shards": None, "server_node": None}
-    if prediction.scaling == "strong" and prediction.layout is not None:
-        changed["accumulation_steps"] = None
-    try:
-        return predict(scenario.model_copy(update=changed), catalogue, constants)
-    except InputError:
-        return None
-
-
 def _tried(
     value: int | str, prediction: Prediction, until: float, catalogue: Catalogue, baseline: Prediction | None
 ) -> Tried:
     """Return one value with its efficiency, interval and probability."""
     efficiency = prediction.scaling_efficiency
     low = high = chance = None
-    ratio = None if baseline is None else ratio_between(prediction, baseline, "one")
-    if ratio is not None and (half := half_width(ratio)) is not None:
-        factor = math.exp(half)
-        low, high = efficiency / factor, efficiency * factor
+    if (ends := efficiency_range(prediction, baseline)) is not None:
+        low, high = ends
+        half = math.log(max(efficiency / low, high / efficiency))
         if efficiency <= 1:  # more than linear comes of what grows with a job, such as a sharded optimizer
             high = min(1.0, high)
         chance = chance_above_one(efficiency / until, half)

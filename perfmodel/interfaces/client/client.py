@@ -128,16 +128,20 @@ class Client(Calls):
         answer = self._asked("predict", files, scenarios=rows, fields=fields and list(fields))
         return [Report(each) for each in answer["results"]]
 
+    def predict_each(self, scenarios: Sequence[AnyScenario]) -> list[Prediction]:
+        """Return the predictions of several scenarios, in order and in one request."""
+        results = self.predict_many(scenarios)
+        for each in results:
+            if "error" in each:
+                raise refusal_of(each.error)
+        return [Prediction.model_validate(each) for each in results]
+
     def scale(self, scenario: AnyScenario | None = None, **options: Any) -> Scaling:
         """Return what ``perfmodel.scale`` does: a prediction of each row, which the answer to it lacks."""
         from perfmodel.model.prediction.scaling import scaling_of
 
         request: Any = request_of(command("scale"), (scenario,), options)
-        results = self.predict_many(request.jobs())
-        for each in results:
-            if "error" in each:
-                raise refusal_of(each.error)
-        return scaling_of(tuple(map(Prediction.model_validate, results)))
+        return scaling_of(request.jobs(), self.predict_each)
 
     def fleets(self, have: str, buy: str | Sequence[str] = (), **options: Any) -> Fleets:
         """Return what ``perfmodel.fleets`` does."""

@@ -81,7 +81,7 @@ def run(request: ScaleRequest, context: Context) -> "Scaling":
 
     jobs = request.jobs()
     tries(len(jobs))
-    return scaling_of(tuple(predict(job, context.catalogue, context.constants) for job in jobs))
+    return scaling_of(jobs, lambda some: [predict(job, context.catalogue, context.constants) for job in some])
 
 
 def text(answer: "Scaling", request: object) -> None:

@@ -35,10 +35,7 @@ LIFTED_BY = {
 """Limits that an option removes -> advice."""
 
 
-UNKNOWN_TERM = (
-    "it is not known which term it belongs to (communication or waiting), nor what a faster network would "
-    "save of it"
-)
+UNKNOWN_TERM = "its cause is not known (communication or waiting), nor what a faster network would save of it"
 """What a loss that own runs measured leaves open."""
 
 

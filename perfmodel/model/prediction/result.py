@@ -258,6 +258,8 @@ class UpdateBounds(_Result):
     """Most updates per second."""
 
 
+NO_REPEATS = "how far repeats of a job scatter is assumed, or known from few"
+"""Reason for no 95 % interval of a job that was measured itself."""
 NO_UPDATES = dict.fromkeys(
     ("updates_per_second", "gradients_per_update", "mean_staleness", "fresh_fraction", "update_bounds")
 )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from perfmodel.core.errors import InputError
 from perfmodel.core.files.tables import Record, Table, aligned
 from perfmodel.core.units import per_cent, rate, show
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction.alone import job_alone, size_alone
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.intervals.bound import CUT_BY
 from perfmodel.model.prediction.intervals.ratio import ratio_between
@@ -64,11 +67,14 @@ class Scaling(Table):
     rows: tuple[ScalingRow, ...]
     predictions: tuple[Prediction, ...]
     """The prediction of each row."""
+    alone: Prediction | None
+    """The prediction on one accelerator or replica, which linear scaling is counted from; None where that is
+    impossible."""
 
     @property
     def card(self) -> Card:
         """The answer in short: up to how many accelerators it pays, how fast, how sure."""
-        return card_of_scaling(self.predictions)
+        return card_of_scaling(self.predictions, alone=self.alone)
 
     @property
     def notes(self) -> list[str]:
@@ -108,9 +114,26 @@ class Scaling(Table):
         return aligned(title, ("GPUs", "iteration", f"{sample}s/s", "efficiency"), rows, left=0)
 
 
-def scaling_of(predictions: tuple[Prediction, ...]) -> Scaling:
-    """Return the table of predictions that differ only in the number of accelerators."""
-    return Scaling(tuple(_row(each, predictions[0]) for each in predictions), predictions)
+def scaling_of(
+    jobs: Sequence[Scenario], predict_each: Callable[[Sequence[Scenario]], Sequence[Prediction]]
+) -> Scaling:
+    """Return the table of jobs that differ only in the number of accelerators, by what predicts them.
+
+    Raises
+    ------
+    InputError : as ``predict_each``, of the jobs
+    """
+    predictions = tuple(predict_each(jobs))
+    last = predictions[-1]
+    rows = tuple(_row(each, predictions[0]) for each in predictions)
+    for each in predictions:
+        if each.scenario["world_size"] == size_alone(last) and not each.scenario["servers"]:
+            return Scaling(rows, predictions, each)
+    try:
+        (alone,) = predict_each([job_alone(jobs[-1], last)])
+    except InputError:
+        return Scaling(rows, predictions, None)
+    return Scaling(rows, predictions, alone)
 
 
 def _table(record: Interval | Ratio | None) -> dict[str, object] | None:

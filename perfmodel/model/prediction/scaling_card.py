@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from perfmodel.core.units import counted, per_cent, percent, three_digits
 from perfmodel.model.prediction import card as prediction_card
+from perfmodel.model.prediction.alone import efficiency_range
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.card import is_too_wide, samples_per_second, throughput_range
 from perfmodel.model.prediction.intervals.ratio import ratio_between
@@ -24,7 +25,10 @@ NOTHING = 0.005
 
 
 def card_of_scaling(
-    predictions: Sequence[Prediction], others: Mapping[str, Sequence[Prediction]] = {}, name: str = ""
+    predictions: Sequence[Prediction],
+    others: Mapping[str, Sequence[Prediction]] = {},
+    name: str = "",
+    alone: Prediction | None = None,
 ) -> Card:
     """Return the answer card of the same job on different numbers of accelerators.
 
@@ -33,18 +37,20 @@ def card_of_scaling(
     predictions : of the job, in rising numbers of accelerators
     others : name -> predictions of other jobs on the same numbers
     name : of the job among the others
+    alone : prediction of the job on one accelerator or replica; None where that is impossible
 
     Examples
     --------
     >>> from perfmodel import predict
-    >>> card_of_scaling([predict(gpus=gpus) for gpus in (8, 16)]).advice.partition(":")[0]
+    >>> one, *several = (predict(gpus=gpus) for gpus in (1, 8, 16))
+    >>> card_of_scaling(several, alone=one).advice.partition(":")[0]
     'It scales up to 16 GPUs, the most tried, at 96 % of linear scaling (80 %'
     """
     first, most = predictions[0], up_to(predictions)
     of_most = prediction_card.card_of(most)
     chance = f"{gpus(most)}: {ratio_between(most, first, gpus(first)).sentence}" if most is not first else ""
     return Card.model_construct(
-        advice=_advice(predictions, most, others, name),
+        advice=_advice(predictions, most, others, name, alone),
         machines=of_most.machines,
         time=of_most.time,
         chance=chance,
@@ -87,23 +93,12 @@ def up_to(predictions: Sequence[Prediction]) -> Prediction:
     return most
 
 
-def efficiency_range(prediction: Prediction, first: Prediction) -> tuple[float, float] | None:
-    """Return the ends of the 80 % interval of the scaling efficiency, the lower first, or None.
-
-    It is as uncertain as the speed over that of ``first``, on the fewest accelerators.
-    """
-    ratio = ratio_between(prediction, first, gpus(first))
-    if ratio.low_80 is None or ratio.high_80 is None:
-        return None
-    each = prediction.scaling_efficiency / ratio.value
-    return each * ratio.low_80, each * ratio.high_80
-
-
 def _advice(
     predictions: Sequence[Prediction],
     most: Prediction,
     others: Mapping[str, Sequence[Prediction]],
     name: str,
+    alone: Prediction | None,
 ) -> str:
     """Return up to how many accelerators it pays, and the throughput there of this job and each other one."""
     if not most.memory.fits:
@@ -111,7 +106,7 @@ def _advice(
     beyond = predictions[[each is most for each in predictions].index(True) + 1 :]
     is_last = not beyond and len(predictions) > 1
     start = f"On {gpus(most)}" if len(predictions) == 1 else f"It scales up to {gpus(most)}"
-    start += f"{', the most tried' if is_last else ''}, at {efficiency_words(most, predictions[0])}"
+    start += f"{', the most tried' if is_last else ''}, at {efficiency_words(most, alone)}"
     further = [_further(most, beyond[0])] if beyond else []
     faster, rest = _by_certainty(others, most)
     if faster or rest:
@@ -127,11 +122,13 @@ def _advice(
     return " ".join(lines)
 
 
-def efficiency_words(prediction: Prediction, first: Prediction) -> str:
-    """Return the scaling efficiency as text, with its 80 % interval unless it is that of the first row."""
+def efficiency_words(prediction: Prediction, alone: Prediction | None) -> str:
+    """Return the scaling efficiency as text, with its 80 % interval unless it is certain or unknown."""
     words = f"{per_cent(prediction.scaling_efficiency, 0)} of linear scaling"
-    ends = None if prediction is first else efficiency_range(prediction, first)
-    return words if ends is None else f"{words} (80 %: {' to '.join(per_cent(end, 0) for end in ends)})"
+    ends = efficiency_range(prediction, alone)
+    if ends is None or ends[0] == ends[1]:
+        return words
+    return f"{words} (80 %: {' to '.join(per_cent(end, 0) for end in ends)})"
 
 
 def _differing(others: Mapping[str, Sequence[Prediction]], own: Prediction) -> str:

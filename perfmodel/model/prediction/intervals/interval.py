@@ -37,7 +37,7 @@ from perfmodel.model.prediction.intervals.widening import (
     strengths,
 )
 from perfmodel.model.prediction.limits import crossed_link
-from perfmodel.model.prediction.result import Interval
+from perfmodel.model.prediction.result import NO_REPEATS, Interval
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.setting.sharing import predicts_tokens
 from perfmodel.model.step.evaluate import Step
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from perfmodel.model.fitted.own_effects import OwnEffects
     from perfmodel.model.transformers.uncertainty import Novelty
 
-NO_REPEATS = "how far repeats of a job scatter is assumed, or known from few"
-"""Reason for no 95 % interval of a job that was measured itself."""
 NOTICED = 0.05
 """Least addition of a condition to the logarithm of the scale to be reported as a reason."""
 NOTED = 0.03
@@ -78,13 +76,14 @@ REASONS = {
     "host": "the host paces {host} of the step, and hosts differ",
     "detection": "work on boxes and regions is not in the layer table",
     "slow fp16": "{accelerator} has no fast fp16 arithmetic",
-    "communication": "{communication} of the iteration waits for other accelerators",
+    "communication": "{communication} of the iteration {waits}",
     "single process": "one process drives all accelerators",
     "parameter server": "parameter servers queue",
     "unseen link": "no measured run over {link}",
     "input": "it waits for samples",
 }
 """Reasons for a wide interval, by condition; other conditions are not reported."""
+OR_LOST = "waits for other accelerators, or is the loss measured on your own runs, whose cause is not known"
 
 
 def reasons(
@@ -123,6 +122,7 @@ def reasons(
         "largest": constants.reach.get("world size", (1.0, 1.0))[1],
         "host": per_cent(result["host"], 0),
         "communication": per_cent(result["communication"], 0),
+        "waits": OR_LOST if setting.measured_loss else "waits for other accelerators",
         "link": link_words(crossed_link(setting)),
     }
     weighted = [

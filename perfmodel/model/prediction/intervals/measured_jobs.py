@@ -121,11 +121,14 @@ def measured_words(repeat: Repeat, path: str) -> str:
     'there its time is the measured one, of repeats their mean'
     """
     several = len(repeat.sizes) >= LEAST_RUNS
-    others = ", on other GPU counts the one on the curve through them" if several else ""
+    others = (
+        f", on other GPU counts the one on the curve through them; beyond {max(repeat.sizes)} GPUs what "
+        "they lose is taken as constant, so more GPUs may be slower than predicted"
+    )
     sizes = f"{in_a_list(map(str, repeat.sizes))} GPU{'s' * (repeat.sizes != (1,))}"
     return (
         f"your runs measured this job on {sizes} ({path}): there its time is the measured one, of repeats "
-        f"their mean{others}"
+        f"their mean{others if several else ''}"
     )
 
 

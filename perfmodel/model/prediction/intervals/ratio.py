@@ -19,7 +19,7 @@ from perfmodel.equations.ratio import ratio_half_width
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.link import Link
 from perfmodel.model.fitted.calibration import NORMAL_80
-from perfmodel.model.prediction.result import Interval, Prediction, Ratio
+from perfmodel.model.prediction.result import NO_REPEATS, Interval, Prediction, Ratio
 from perfmodel.model.setting.anchor import LAYOUT_OPTIONS
 
 RESULT = Path(__file__).with_name("ratio.json")
@@ -252,8 +252,11 @@ def _ratio(one: Prediction, other: Prediction, to: str) -> Ratio:
     if one.interval is None or other.interval is None:
         return Ratio.model_construct(to=to, value=value, low_80=None, high_80=None, sure=None)
     jobs = job_of(one), job_of(other)
-    halves = _half_width(one, one.interval), _half_width(other, other.interval)
-    half = float(ratio_half_width(*halves, unshared_of(*jobs, halves)))
+    if jobs[0] != jobs[1] and (is_measured(one) or is_measured(other)):
+        half = math.hypot(_whole_half_width(one, one.interval), _whole_half_width(other, other.interval))
+    else:
+        halves = _half_width(one, one.interval), _half_width(other, other.interval)
+        half = float(ratio_half_width(*halves, unshared_of(*jobs, halves)))
     low, high, clipped_at = value / math.exp(half), value * math.exp(half), None
     accelerators = _accelerators(jobs[0], jobs[1])
     if accelerators > 1 and high > accelerators:
@@ -291,9 +294,22 @@ def half_width(ratio: Ratio) -> float | None:
     return math.log(max(ratio.high_80 / ratio.value, ratio.value / ratio.low_80))
 
 
+def is_measured(prediction: Prediction) -> bool:
+    """Return whether own runs measured the job itself: no other job shares its error, their noise."""
+    interval = prediction.interval
+    return (
+        prediction.time_without_own_runs is not None and interval is not None and interval.no_95 == NO_REPEATS
+    )
+
+
 def _half_width(prediction: Prediction, interval: Interval) -> float:
     """Return the half-width by development rows; both jobs share the additional error on new sources."""
-    return math.log(interval.high_80 / prediction.iteration_time) / interval.scale
+    return _whole_half_width(prediction, interval) / interval.scale
+
+
+def _whole_half_width(prediction: Prediction, interval: Interval) -> float:
+    """Return the half-width of a prediction's 80 % interval in log time."""
+    return math.log(interval.high_80 / prediction.iteration_time)
 
 
 def sure_of(value: float, half_width: float) -> float:
