@@ -82,8 +82,9 @@ def test_a_run_of_today_is_answered_with_what_it_becomes_and_no_price():
     test = opened("fleets", **given, **{"how-many": "4", "run-time": "18h"})
     sound(test)
     said = words(test)
-    assert "With 4 x NVIDIA DGX A100 80 GB more: 18 h become" in said
+    assert "With 4 x NVIDIA DGX A100 80 GB more:** 18 h become" in said
     assert "“if below”: the price below which it pays back (over 4 years, always at work, each hour" in said
+    assert ", if a step may grow with the GPUs." in said
     kinds = next(each for each in test.multiselect if each.label == "Which to add")
     assert "the same machine only" in kinds.options
 

@@ -17,7 +17,8 @@ import perfmodel
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import duration
 from perfmodel.decide.planning.fleets import Fleets, Job
-from perfmodel.decide.planning.fleets.payback_words import payback_words
+from perfmodel.decide.planning.fleets.option_words import run_words
+from perfmodel.decide.planning.fleets.payback_words import payback_words, price_words
 from perfmodel.decide.planning.fleets.shares import Units, whole_shares
 from perfmodel.decide.planning.fleets.step import Part, mixed_step, steps_of
 from perfmodel.decide.planning.fleets.switch_tree import switches
@@ -61,8 +62,9 @@ def test_the_advice_has_its_numbers_once_and_one_sentence_on_shares_by_speed():
     (best, *_) = answer.options
     assert advice.startswith(
         f"Add 4 x NVIDIA DGX A100 80 GB: {best.ratio.speed()}, a predicted {duration(best.run_time)} "
-        f"instead of {duration(answer.have.run_time)}; pays back after {duration(best.payback.time)} at "
-        "work. "
+        f"instead of {duration(answer.have.run_time)}, if a step may grow from "
+        f"{answer.have.global_batch_size:,} to {best.global_batch_size:,} samples; pays back after "
+        f"{duration(best.payback.time)} at work. "
     )
     assert "It is " not in advice  # shares by speed are faster, and no other price is known
     assert "pays back after" in answer.card.cost
@@ -89,12 +91,64 @@ def test_a_run_of_today_is_scaled_by_the_ratio_of_two_predictions():
     assert answer.have.run_time == 18 * 3600
     assert answer.card.advice == (
         f"With 4 x NVIDIA DGX A100 80 GB more: 18 h become {hours[0]:.3g} h (80 %: {hours[1]:.3g} h to "
-        f"{hours[2]:.3g} h), {more.ratio.value:.3g} x as fast."
+        f"{hours[2]:.3g} h), {more.ratio.value:.3g} x as fast, if a step may grow from 1,024 to 1,536 "
+        f"samples. With 960 samples a step before and after: {run_words(more.at_same_batch)}, "
+        f"{more.same_batch.ratio.times()}."
     )
     assert "times the ratio of two predictions, in which their common error cancels" in answer.card.run
     assert answer.run_check is None
     late = perfmodel.fleets(HAVE, "4 x dgx-a100-80gb", **JOB, run_time="18h", deadline="12.5h").options[0]
     assert late.meets_deadline is (late.run_time < 12.5 * 3600)
+
+
+def test_what_rests_on_a_larger_step_says_what_the_same_step_gives():
+    job = {"workload": "bert-large", "run_time": "18h"}
+    (more,) = perfmodel.fleets(HAVE, "4 x dgx-a100-80gb", **job).options
+    fixed = perfmodel.fleets(HAVE, "4 x dgx-a100-80gb", **job, global_batch_size=960)
+    (same,) = fixed.options
+    assert same.same_batch is None
+    assert "960" not in fixed.card.advice + fixed.card.cost + fixed.card.chance
+    for name in type(more.same_batch).model_fields:
+        assert getattr(more.same_batch, name) == getattr(same, name), name
+    answer = perfmodel.fleets(HAVE, "4 x dgx-a100-80gb", **job)
+    assert answer.card.cost.endswith(
+        f"; with 960 samples a step: pays back if it costs less than {price_words(same)}"
+    )
+    assert answer.card.chance.endswith(f"; with 960 samples a step: {same.ratio.order}")
+    printed = run("--have", HAVE, "--buy", "4 x dgx-a100-80gb", "--workload", "bert-large").output
+    assert f"with 960 samples a step: {price_words(same)}" in " ".join(printed.split())
+    costs = page_of_fleets(answer, None, BUILT_IN).tables[2].rows
+    assert f"; with 960 samples a step: {payback_words(same)}" in costs[0][1]
+    assert answer.records()[1]["same_batch_ratio"] == same.ratio.value
+
+
+def test_advice_that_the_same_step_does_not_bear_out_says_not():
+    job = {"workload": "bert-large", "run_time": "18h", "hour_value": 180}
+    dear = perfmodel.fleets(
+        HAVE, "4 x dgx-a100-80gb", **job, purchase_prices={"dgx-a100-80gb": 300_000}, switch_prices=0
+    )
+    (more,) = dear.options
+    assert more.payback.within_life
+    assert not more.same_batch.payback.within_life
+    assert dear.card.advice.startswith("Add 4 x NVIDIA DGX A100 80 GB: ")
+    assert " Not with 960 samples a step before and after: " in dear.card.advice
+    assert ", after it is written off." in dear.card.advice
+    prices = {"purchase_prices": {"dgx-a100-80gb": 150_000}, "switch_prices": 0}
+    advice = perfmodel.fleets(HAVE, ["4 x dgx-a100-80gb", "4 x dgx-h100"], **job, **prices).card.advice
+    assert "worth $180), if a step may grow with the GPUs." in advice
+    late = perfmodel.fleets(HAVE, "4 x dgx-a100-80gb", **job, deadline="13h").card.advice
+    assert " Not with 960 samples a step before and after: " in late
+    assert "; too late for the deadline." in late
+
+
+def test_a_step_that_is_not_larger_or_cannot_be_the_same_has_no_second_figure():
+    network, tiny = (
+        perfmodel.fleets(HAVE, buy, workload="bert-large", local_batch_size=1)
+        for buy in ("ib-ndr-400g", "4 x dgx-a100-80gb")
+    )
+    assert network.options[0].same_batch is tiny.options[0].same_batch is None
+    assert "may grow" not in network.card.advice
+    assert "if a step may grow from 64 to 96 samples." in tiny.card.advice
 
 
 @pytest.mark.parametrize(("hours", "is_far"), [(18, False), (60, True), (5, True)])
@@ -114,7 +168,7 @@ def test_a_run_of_today_is_checked_against_its_prediction(hours, is_far):
 def test_the_most_machines_are_not_advised_for_being_the_most():
     for counts in ([], ["4 x dgx-a100-80gb", "8 x dgx-a100-80gb"]):
         answer = perfmodel.fleets(HAVE, counts, workload="bert-large", run_time="18h")
-        first, second = answer.card.advice.split(". ")[:2]
+        first, _, second = answer.card.advice.split(". ")[:3]
         assert first.startswith("With 4 x NVIDIA DGX A100 80 GB more: 18 h become ")
         assert second.startswith("8 x NVIDIA DGX A100 80 GB: 18 h become ")
     with_idle = perfmodel.fleets(

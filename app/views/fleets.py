@@ -229,9 +229,10 @@ def page(request: PageRequest) -> None:
         if any(one.policy != "one kind" for one in answer.options):
             st.caption(sentence(SHARES_SAID))
         if any(one.payback is None and one.worth for one in answer.options):
-            st.caption(
-                plain(f"“if below”: the price below which it pays back{basis_words(answer.work_value)}.")
-            )
+            grown = any(one.same_batch for one in answer.options if one.worth)
+            step = ", if a step may grow with the GPUs" if grown else ""
+            basis = basis_words(answer.work_value)
+            st.caption(plain(f"“if below”: the price below which it pays back{basis}{step}."))
     ask_prices(answer, request.picked)
     sharing.here()
     details(others, [*report.assumptions, *report.notes])

@@ -234,7 +234,11 @@ def _show_prices(answer: "Fleets") -> None:
     from rich.text import Text
 
     from perfmodel.decide.planning.fleets.option_words import name_of
-    from perfmodel.decide.planning.fleets.payback_words import basis_words, payback_words, price_words
+    from perfmodel.decide.planning.fleets.payback_words import (
+        basis_words,
+        highest_price_words,
+        payback_words,
+    )
     from perfmodel.interfaces.cli.render import console
 
     out = console()
@@ -254,7 +258,7 @@ def _show_prices(answer: "Fleets") -> None:
         if one.payback is not None:
             out.print(Text(f"{name_of(one)}: {payback_words(one)}{_run(one, answer.have)}"))
         elif one.purchase.capital is None and one.worth is not None:
-            prices[name_of(one)] = price_words(one) if one.worth else "pays at no price"
+            prices[name_of(one)] = highest_price_words(one)
     if prices:
         out.print(Text(f"Pays back at a price below{basis_words(answer.work_value)}:"))
     for name, price in prices.items():

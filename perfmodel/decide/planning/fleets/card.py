@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perfmodel.core.units import dollars, duration, show
 from perfmodel.decide.planning.fleets.option_words import check_words, gain_words, more_of, name_of, run_words
-from perfmodel.decide.planning.fleets.payback_words import payback_words
+from perfmodel.decide.planning.fleets.payback_words import payback_words, same_step, with_same_batch
 from perfmodel.decide.planning.fleets.result import FleetOption, Fleets
 from perfmodel.decide.planning.fleets.verdict import (
     LEAST,
@@ -38,7 +38,7 @@ def card_of_fleets(answer: Fleets, catalogue: Catalogue) -> Card:
         run=_run(answer, one),
         time=_iteration(one),
         cost=_cost(answer, one),
-        chance=_chance(one.ratio),
+        chance=with_same_batch(one, _chance(one.ratio), _order),
         limit=one.limit,
         rests_on=_basis(one),
     )
@@ -57,6 +57,11 @@ def _chance(ratio: Ratio | None) -> str:
     if not ratio.direction:
         return ratio.sentence
     return f"{ratio.order} than {ratio.to}: {ratio.speed()}"
+
+
+def _order(one: FleetOption) -> str:
+    """Return how likely an option is faster than the present fleet; empty where that is unknown."""
+    return one.ratio.order if one.ratio else ""
 
 
 def best_of(answer: Fleets) -> FleetOption | None:
@@ -89,7 +94,25 @@ def _head(answer: Fleets, best: FleetOption | None) -> str:
     if best.payback is not None or _is_about_money(answer):
         parts.append(payback_words(best, answer.work_value, in_full=False))
     name = f"Add {name_of(best)}" if is_advised(best) else f"With {more_of(best)}"
-    return f"{name}: {'; '.join(parts)}."
+    return " ".join([f"{name}: {'; '.join(parts)}.", *_at_same_batch(answer, best)])
+
+
+def _at_same_batch(answer: Fleets, best: FleetOption) -> list[str]:
+    """Return what the best option is with about as many samples a step as today, in a sentence.
+
+    None where its step is not larger.  ``Not with`` begins it where the option would not be advised then.
+    """
+    same = best.at_same_batch
+    if same is None or same.ratio is None:
+        return []
+    time = run_words(same)
+    parts = [f"{time}, {same.ratio.times()}" if time else same.ratio.speed()]
+    if best.payback is not None or _is_about_money(answer):
+        parts.append(payback_words(same, in_full=False))
+    if best.meets_deadline and not same.meets_deadline:
+        parts.append("too late for the deadline")
+    start = "Not with" if is_advised(best) and not is_advised(same) else "With"
+    return [f"{start} {same_step(same)} before and after: {'; '.join(parts)}."]
 
 
 def is_advised(best: FleetOption) -> bool:

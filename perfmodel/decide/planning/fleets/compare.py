@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.units import plural
@@ -18,9 +18,11 @@ from perfmodel.decide.planning.fleets.result import (
     LeftOut,
     Payback,
     Purchase,
+    SameBatch,
     WorkValue,
 )
 from perfmodel.decide.planning.fleets.run_times import Length, by_length, from_today, run_check, samples_of
+from perfmodel.decide.planning.fleets.same_batch import steps_of_same_batch
 from perfmodel.decide.planning.fleets.spread import interval_of, ratio_of
 from perfmodel.decide.planning.fleets.step import FleetStep, Part, Policy, Refused, steps_of
 from perfmodel.decide.planning.fleets.verdict import notes_of, words_of
@@ -42,7 +44,7 @@ from perfmodel.hardware.machine_words import accelerator_words, link_words, mach
 from perfmodel.hardware.other_links import RDMA
 from perfmodel.model.prediction.card import limit_of
 from perfmodel.model.prediction.names import network_name
-from perfmodel.model.prediction.result import Ratio
+from perfmodel.model.prediction.result import Interval, Ratio
 
 HAVE = "what you have"
 """Name of the present fleet in a comparison."""
@@ -142,22 +144,16 @@ class _Comparison(NamedTuple):
 
 def _option(case: _Comparison, step: FleetStep, addition: Addition | None, proposed: bool) -> FleetOption:
     """Return a fleet with a purchase, or the present one for None, with speed, cost and payback."""
-    ratio = purchase = payback = cost = worth = None
+    ratio = purchase = cost = same = None
     before = case.ways.get(step.policy, case.before)
     interval = interval_of(step)
     if addition is not None:
         ratio = ratio_of(step, before, HAVE, case.job.catalogue)
-    if case.run_time is None:
-        run, low, high = by_length(case.samples, step, interval)
-    else:
-        run, low, high = from_today(case.run_time, ratio)
-    if addition is not None and ratio is not None:
         purchase = purchase_of(addition, step, before, case.market, case.job.catalogue)
-        if case.value is not None:
-            payback = _payback(case, ratio, purchase, run)
-            worth = _worth(case, case.value, ratio, purchase)
-    if case.value is not None and run is not None:
-        cost = _cost(case.value, case.market, purchase, run)
+        same = _same_batch(case, step, before, purchase)
+    gain = _gain(case, step, interval, ratio, purchase)
+    if case.value is not None and gain["run_time"] is not None:
+        cost = _cost(case.value, case.market, purchase, gain["run_time"])
     layout = step.parts[0].prediction.layout
     tokens = case.job.network.sequence_length
     return FleetOption.model_construct(
@@ -176,24 +172,58 @@ def _option(case: _Comparison, step: FleetStep, addition: Addition | None, propo
         layout=dict(layout) if layout else None,
         iteration_time=step.iteration_time,
         interval=interval,
-        global_batch_size=round(step.samples),
         samples_per_second=step.samples_per_second,
         tokens_per_second=step.samples_per_second * tokens if tokens else None,
-        ratio=ratio,
-        run_time=run,
-        run_time_low_80=low,
-        run_time_high_80=high,
-        meets_deadline=None if run is None or case.deadline is None else run <= case.deadline,
         purchase=purchase,
-        payback=payback,
         cost_of_run=cost,
-        worth=worth,
+        same_batch=same,
+        **gain,
         notes=[
             *_idle(step, HAVE if addition is None else _purchase_words(addition, case.job.catalogue)),
             *([] if addition is None else _of_network(step, before, addition, case.job.catalogue)),
             *_caveats(step, before),
         ],
     )
+
+
+def _gain(
+    case: _Comparison,
+    step: FleetStep,
+    interval: Interval | None,
+    ratio: Ratio | None,
+    purchase: Purchase | None,
+) -> dict[str, Any]:
+    """Return the fields of ``SameBatch``: batch, speed, time of a run, payback and worth of a step."""
+    if case.run_time is None:
+        run, low, high = by_length(case.samples, step, interval)
+    else:
+        run, low, high = from_today(case.run_time, ratio)
+    payback = worth = None
+    if case.value is not None and ratio is not None and purchase is not None:
+        payback = _payback(case, ratio, purchase, run)
+        worth = _worth(case, case.value, ratio, purchase)
+    return {
+        "global_batch_size": round(step.samples),
+        "ratio": ratio,
+        "run_time": run,
+        "run_time_low_80": low,
+        "run_time_high_80": high,
+        "meets_deadline": None if run is None or case.deadline is None else run <= case.deadline,
+        "payback": payback,
+        "worth": worth,
+    }
+
+
+def _same_batch(
+    case: _Comparison, step: FleetStep, before: FleetStep, purchase: Purchase
+) -> SameBatch | None:
+    """Return what a purchase adds with about as many samples a step as today; None without a larger step."""
+    steps = steps_of_same_batch(case.job, step, before)
+    if steps is None:
+        return None
+    then, now = steps
+    ratio = ratio_of(then, now, HAVE, case.job.catalogue)
+    return SameBatch.model_construct(**_gain(case, then, interval_of(then), ratio, purchase))
 
 
 def _purchase_words(addition: Addition, catalogue: Catalogue) -> str:

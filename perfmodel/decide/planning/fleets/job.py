@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping
 from functools import cached_property
@@ -53,6 +54,13 @@ class Job:
         scenario = self.scenario
         data = (scenario.dataset, scenario.dataset_samples, scenario.sample_bytes)
         return fed_with(workload(scenario.workload, scenario.sequence_length, scenario.image_tokens), *data)
+
+    def with_batch(self, samples: int) -> Job:
+        """Return the same job with a number of samples an iteration, on any number of machines."""
+        other = copy.copy(self)
+        changed = {"global_batch_size": samples, "local_batch_size": None}
+        other.scenario, other._predicted = self.scenario.model_copy(update=changed), {}
+        return other
 
     def on(self, group: Group, fleet: Fleet, **changed: Any) -> Prediction:
         """Return the prediction of the job with all accelerators of a fleet replaced by one kind.

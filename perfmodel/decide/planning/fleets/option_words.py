@@ -33,12 +33,14 @@ def gain_words(answer: Fleets, one: FleetOption, in_full: bool = False) -> str:
     assert one.ratio is not None
     today, run = answer.have.run_time, one.run_time
     speed = one.ratio.words if in_full else one.ratio.speed()
+    samples, more = answer.have.global_batch_size, one.global_batch_size
+    grown = f", if a step may grow from {samples:,} to {more:,} samples" if more > samples else ""
     if today is None or run is None:
-        return speed
+        return f"{speed}{grown}"
     if answer.run_time is None:
-        return f"{speed}, a predicted {duration(run)} instead of {duration(today)}"
+        return f"{speed}, a predicted {duration(run)} instead of {duration(today)}{grown}"
     order = f", {one.ratio.order}" if in_full and one.ratio.order else ""
-    return f"{duration(today)} become {run_words(one)}, {one.ratio.times()}{order}"
+    return f"{duration(today)} become {run_words(one)}, {one.ratio.times()}{order}{grown}"
 
 
 def run_words(one: FleetOption) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 from perfmodel.core.units import dollars, duration, per_cent
@@ -14,14 +15,37 @@ LEAST_DOLLARS = 0.005
 """Smallest loss that is shown [USD/h]."""
 
 
+def with_same_batch(one: FleetOption, words: str, words_of: Callable[[FleetOption], str]) -> str:
+    """Return words on an option, then those with about as many samples a step as today where they differ."""
+    same = one.at_same_batch
+    other = "" if same is None else words_of(same)
+    return words if same is None or other in ("", words) else f"{words}; with {same_step(same)}: {other}"
+
+
+def same_step(same: FleetOption) -> str:
+    """Return the samples of a step that both fleets have, in words."""
+    return f"{same.global_batch_size:,} samples a step"
+
+
 def payback_words(one: FleetOption, value: WorkValue | None = None, in_full: bool = True) -> str:
     """Return when an option pays back, in words, or why that is unknown.
 
     Parameters
     ----------
     value : of the present fleet's work, on which a highest price rests; None to leave that out
-    in_full : with runs and interval
+    in_full : with runs and interval, and what it is with about as many samples a step as today
     """
+    words = _payback(one, value, in_full)
+    return with_same_batch(one, words, _in_short) if in_full else words
+
+
+def _in_short(one: FleetOption) -> str:
+    """Return ``payback_words`` without what a highest price rests on, runs and interval."""
+    return _payback(one, None, in_full=False)
+
+
+def _payback(one: FleetOption, value: WorkValue | None, in_full: bool) -> str:
+    """Return ``payback_words`` of the option's own step."""
     payback, purchase = one.payback, one.purchase
     if payback is None:
         unknown = purchase is not None and purchase.capital is None
@@ -44,6 +68,16 @@ def payback_words(one: FleetOption, value: WorkValue | None = None, in_full: boo
 def worth_words(one: FleetOption) -> str:
     """Return below which price an option pays back before it is written off; ``basis_words`` goes with it."""
     return f"pays back if it costs less than {price_words(one)}" if one.worth else "pays at no price"
+
+
+def highest_price_words(one: FleetOption) -> str:
+    """Return below which price an option pays back, also with about as many samples a step as today."""
+    return with_same_batch(one, _price_or_none(one), _price_or_none)
+
+
+def _price_or_none(one: FleetOption) -> str:
+    """Return the highest price at which an option pays back, or that there is none."""
+    return price_words(one) if one.worth else "pays at no price"
 
 
 def price_words(one: FleetOption) -> str:

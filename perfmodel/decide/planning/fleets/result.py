@@ -95,6 +95,27 @@ class Payback(Record):
     """Whether it is earned before it is written off."""
 
 
+class SameBatch(Record):
+    """What a purchase adds where a step has as many samples with it as without it."""
+
+    global_batch_size: int
+    """Samples of an iteration, of both fleets: the number nearest to today's that divides over both."""
+    ratio: Ratio
+    """Speed over that of the present fleet."""
+    run_time: float | None
+    """Time of a run [s]; null as that of the option."""
+    run_time_low_80: float | None
+    """Lower end of its 80 % interval [s]."""
+    run_time_high_80: float | None
+    """Upper end [s]."""
+    meets_deadline: bool | None
+    """Whether the run ends in time; null without a deadline."""
+    payback: Payback | None
+    """Null where a price, or the value of the work, is unknown."""
+    worth: float | None
+    """Highest price at which it pays back before it is written off [USD]; null where unknown."""
+
+
 class FleetOption(Record):
     """A fleet: the present one, or with a purchase."""
 
@@ -159,6 +180,18 @@ class FleetOption(Record):
     """Highest price at which it pays back before it is written off [USD]; null where unknown."""
     notes: list[str]
     """Notes on idle machines, network limits and warnings."""
+    same_batch: SameBatch | None
+    """What it adds without a larger step; null where its step is not larger than that of the present fleet,
+    or no number of samples suits both.
+    """
+
+    @property
+    def at_same_batch(self) -> "FleetOption | None":
+        """The option with speed, run, payback and worth of ``same_batch``; None without one."""
+        if self.same_batch is None:
+            return None
+        changed = {name: getattr(self.same_batch, name) for name in SameBatch.model_fields}
+        return self.model_copy(update={**changed, "same_batch": None})
 
 
 class LeftOut(Record):
@@ -246,7 +279,7 @@ class Fleets(Record, Table):
 
 def record(one: FleetOption) -> Row:
     """Return a fleet as a row of plain values."""
-    ratio, purchase, payback = one.ratio, one.purchase, one.payback
+    ratio, purchase, payback, same = one.ratio, one.purchase, one.payback, one.same_batch
     return {
         "option": one.option,
         "policy": one.policy,
@@ -273,4 +306,8 @@ def record(one: FleetOption) -> Row:
         "payback_jobs": None if payback is None else payback.jobs,
         "cost_of_run": one.cost_of_run,
         "worth": one.worth,
+        "same_batch_size": None if same is None else same.global_batch_size,
+        "same_batch_ratio": None if same is None else same.ratio.value,
+        "same_batch_run_time": None if same is None else same.run_time,
+        "same_batch_worth": None if same is None else same.worth,
     }

@@ -190,7 +190,9 @@ def _without_price(answer: Fleets, first: FleetOption | None) -> list[str]:
     if first is None or not may_cost:
         return []
     each = "; ".join(f"{' or '.join(names)} {worth}" for worth, names in may_cost.items())
-    return [f"Only known prices are compared: {each}{basis_words(answer.work_value)}."]
+    grown = any(one.same_batch for one in startable(answer))
+    step = ", if a step may grow with the GPUs" if grown else ""
+    return [f"Only known prices are compared: {each}{basis_words(answer.work_value)}{step}."]
 
 
 def _with_shares(answer: Fleets, fastest: FleetOption) -> list[str]:
