@@ -36,7 +36,8 @@ OPTIONS = (
 """Layout options in the order of the form."""
 NEVER_ALONE = OPTIONS[: -len(OF_BATCH[1:])]
 """Layout options that do not apply to networks that are trained by data parallelism alone."""
-NONE_FITS = "No layout of this batch fits on so many GPUs"
+NONE_FITS = "No layout alone makes this batch fit on so many GPUs"
+TRIED_THERE = "host memory, adapters, other batches and more GPUs"
 MOST_LISTED = 10
 """Most numbers in a list."""
 
@@ -239,7 +240,7 @@ def remedy(picked: Mapping[str, Any]) -> str:
         return ""
     nearest = nearest_fits(setting)
     if not nearest:
-        return f"{NONE_FITS[0].lower()}{NONE_FITS[1:]}: take more GPUs, or a smaller batch"
+        return f"{NONE_FITS[0].lower()}{NONE_FITS[1:]}; the page “Will it fit” tries more: {TRIED_THERE}"
     needs = f"{nearest[0].bytes / GIB:.1f} GiB and {show(nearest[0].iteration_time, 's')} a step"
     return f"take {nearest[0].words}, which needs {needs} (in the sidebar, “{HEADING}”)"
 

@@ -347,7 +347,7 @@ def test_what_fits_is_said_and_the_nearest_that_does_is_a_click_away():
 
 def test_where_nothing_fits_the_page_says_so():
     test = opened_fold(**LLAMA | {"gpus": "4", "tensor-parallel": "4", "pipeline-parallel": "1"})
-    assert "No layout of this batch fits" in words(test)
+    assert "No layout alone makes this batch fit on so many GPUs." in words(test)
 
 
 # --- the nearest that fits

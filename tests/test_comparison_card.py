@@ -320,6 +320,18 @@ def test_what_would_gain_is_that_change_predicted(job, network, options):
     )
 
 
+def test_of_two_rates_over_each_of_two_transports_the_gain_is_said_with_either():
+    links = ("25g-tcp", "100g-tcp", "100g-rdma", "25g-rdma")
+    jobs = [{"gpus": 32, "nics": 1, "inter_link": f"ethernet-{link}"} for link in links]
+    advice = compare(*jobs, names=list("ABCD")).card.advice
+    faster = compare(jobs[3], jobs[2], names=["D", "C"]).cases[1].ratio
+    assert "B is about as fast as A (80 %: 1 to 1.19 x), because both networks are limited by " in advice
+    assert f" With the same transport, C is {faster.sentence}. " in advice
+    assert len(re.split(r"(?<=\.) (?=[A-Z])", advice)) == 5
+    three = compare(*jobs[:3], names=list("ABC")).card.advice
+    assert "No network is expected to make the job more than 1.36 x as fast" in three
+
+
 def test_rented_machines_are_offered_no_other_network():
     job = {"gpus": 16, "node": "aws-p3.16xlarge", "workload": "vgg16"}
     assert all("inter_link" not in gain.change.options for gain in gains(case_of("A", job), True))

@@ -163,10 +163,9 @@ def test_the_advice_is_the_first_change_and_nothing_else(
     advice, first = answer.card.advice, answer.changes[0]
     assert advice.startswith(begin)
     assert (answer.fits_probability < 0.5) == ("not fit" in advice)
-    assert (
-        f", take {change_words(first.options)}: it then fits with {percent(first.fits_probability)}, "
-        in advice
-    )
+    stated = f" ({first.if_as_assumed})" if first.if_as_assumed else ""
+    taken = f", take {change_words(first.options)}: it then fits with {percent(first.fits_probability)}"
+    assert f"{taken}{stated}, " in advice
     assert "more memory" not in advice
 
 
@@ -354,6 +353,25 @@ def test_what_fits_is_not_said_to_fit_with_none() -> None:
     assert answer.largest_sure_batch == 0
     odds = percent(answer.fits_probability)
     assert largest_words(answer) == f"{answer.largest_batch} samples with even odds (now 1, with {odds})"
+
+
+def test_a_change_has_the_interval_and_the_odds_of_its_job_with_defaults_stated() -> None:
+    job = {"workload": "llama-3-70b", "accelerator": "rtx-4090", "gpus": 2, "lora": 16}
+    job |= {"frozen_weights": "nf4", "sequence_length": 1024, "host_memory": "128GB"}
+    first = fits(**job).fitting
+    assert first is not None
+    changed = {**job, **first.options}
+    interval = predict(**changed).interval
+    assert interval is not None
+    assert (first.iteration_time_low_80, first.iteration_time_high_80) == (interval.low_80, interval.high_80)
+    said = fits(**job).card.advice
+    assert f"GPU time ({first.step})" in said
+    assert ", 80 %: " in first.step
+    stated = fits(**changed, framework="axolotl", recompute="full")
+    odds = f"{percent(stated.fits_probability)} if --framework and --recompute are as assumed"
+    assert f"fits with {percent(first.fits_probability)} ({odds}), " in said
+    assert f" ({odds}): " in predict(**changed).card.memory
+    assert "as assumed" not in stated.card.memory
 
 
 def test_an_assumed_length_is_said_in_the_card() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from perfmodel.core.units import dollars, duration, percent
 from perfmodel.decide.planning import Goal, search
-from perfmodel.decide.planning.alternatives import unkept
+from perfmodel.decide.planning.alternatives import KINDS, alternatives, unkept
 from perfmodel.decide.planning.binding import _chance, _of_losses, binding, next_best
 from perfmodel.decide.planning.figures import cost_at_most, time_at_most
 from perfmodel.decide.planning.plan_card import advice
@@ -65,10 +65,32 @@ def test_a_limit_that_no_plan_keeps_alone_comes_with_the_nearest_plan():
         f" With at most 64 GPUs no plan keeps the deadline at any cost: the fastest takes at most {time} "
         in said
     )
-    assert f"; and none the budget, however long it takes: the cheapest costs at most {least} (80 %)" in said
+    assert "; and none the budget at on-demand prices, however long it takes: " in said
+    assert f": the cheapest costs at most {least} (80 %)" in said
     assert cheapest["cost_at_most"] == np.nanmin(result.candidates["cost_at_most"])
     assert f" on {offered(cheapest)}." in said
     assert unkept(search(Goal(**asked, deadline=4 * 3600.0, budget=1000.0))) == {}
+
+
+def test_other_kinds_of_price_are_tried_where_the_default_meets_no_budget():
+    asked = {"epochs": 90, "instances": ("p4d.24xlarge",), "max_gpus": 64, "deadline": 6 * 3600.0}
+    least, spot = (search(Goal(**asked, pricing=kind)).cheapest for kind in (("on-demand",), ("spot",)))
+    between = Goal(**asked, budget=(least["cost_at_most"] + spot["cost_at_most"]) / 2)
+    result = search(between)
+    (other,) = [one for one in alternatives(result) if one.option == "pricing"]
+    assert f"; or --pricing spot (default: on-demand) on {offered(other.plan)}." in advice(result)
+    assert "no plan keeps the budget at on-demand prices, however long it takes: " in advice(result)
+    assert search(between.model_copy(update={"pricing": (other.value,)})).met
+    too_little = search(between.model_copy(update={"budget": 20.0}))
+    cost = cost_at_most(search(Goal(**asked, budget=20.0, pricing=("spot",))).in_question)
+    assert (
+        " At spot and reserved prices (--pricing on-demand,spot,reserved-1y,reserved-3y) no plan keeps the "
+        f"deadline and the budget either: the cheapest costs {cost} (80 %), on "
+    ) in advice(too_little).replace("costs at most", "costs")
+    all_tried = search(between.model_copy(update={"budget": 20.0, "pricing": KINDS}))
+    assert "spot and reserved prices (--pricing" not in advice(all_tried)
+    kinds = "on-demand, spot and reserved"
+    assert f" no plan keeps the budget at {kinds} prices, " in advice(all_tried)
 
 
 def test_how_sure_the_next_best_is_follows_from_the_ratio_of_both():

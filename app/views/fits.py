@@ -19,7 +19,7 @@ from app.looks import labelled, show_warnings
 from app.options import SCENARIO, options, written
 from app.plain import markdown, plain
 from app.titles import job_of
-from perfmodel.core.units import percent, show
+from perfmodel.core.units import percent
 from perfmodel.decide.fits.advice import Change, is_sure, reasons_against
 from perfmodel.decide.fits.answer import Fits
 from perfmodel.decide.fits.listing import (
@@ -126,7 +126,7 @@ def figures(answer: Fits) -> dict[str, answer_card.Shown]:
     if fitting is None:
         return as_it_is
     host = fitting.host_memory.partition(" (")[0]  # the advice says where it is not known how much there is
-    time = f"for as many tokens; {show(fitting.iteration_time, 's')} a step"
+    time = f"for as many tokens; {fitting.step}"
     return as_it_is | {
         "With the change": _needed(fitting.bytes, answer.capacity, "", fitting.fits_probability, host),
         "GPU time then": answer_card.Shown(cost_words(fitting.slowdown), time),

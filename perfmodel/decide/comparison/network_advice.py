@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from perfmodel.core.command_line import command_line
+from perfmodel.core.errors import InputError
 from perfmodel.core.units import plural
 from perfmodel.decide.comparison.case import Case
 from perfmodel.decide.comparison.reasons import (
@@ -24,6 +25,7 @@ from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.card import nics_assumed, part_of_adapters
 from perfmodel.model.prediction.intervals.ratio import ratio_between
 from perfmodel.model.prediction.speed_words import SAME, about_as_fast
+from perfmodel.model.setting.transport import link_over
 
 PAYS = "what a network may cost to pay: "
 """Beginning of the line with a command that says so."""
@@ -37,12 +39,15 @@ def on_networks(standing: Standing, best: Best) -> Iterator[str]:
     """Yield sentences that follow the advice where the network between machines differs."""
     if not differing(best.first, best.case) & {*NETWORK}:
         return
-    for case in others_named(standing, best):
+    others = others_named(standing, best)
+    for case in others:
         if is_as_fast(case, best.first):
-            yield f"{as_fast_because(standing, case, best.first)}."
+            yield f"{as_fast_because(standing, case, best.first, whole=len(others) == 1)}."
+        elif _transport(case) == _transport(best.case) != _transport(best.first):
+            speed = standing.speed(best.case, case)
+            yield f"With the same transport, {best.case.name} is {about_as_fast(speed)}."
         else:
-            ratio = standing.speed(case, best.first)
-            yield f"{case.name} is {ratio.sentence}."
+            yield f"{case.name} is {standing.speed(case, best.first).sentence}."
     if runs := runs_of_tcp(best.first, best.case):
         yield f"This assumes that your TCP is as fast as in {runs}: measure it with iperf3."
 
@@ -60,11 +65,28 @@ def is_as_fast(case: Case, first: Case) -> bool:
     return abs(case.rate / first.rate - 1) < SAME
 
 
-def as_fast_because(standing: Standing, case: Case, first: Case) -> str:
-    """Return that a case is as fast as another, and why, as a clause; a note has the numbers of a limit."""
+def _transport(case: Case) -> str:
+    """Return the transport of the link between a case's machines; of a link no longer known its name."""
+    scenario = case.prediction.scenario
+    link = str(scenario["inter_link"])
+    try:
+        return link_over(link, scenario["transport"], Catalogue.of(case.catalogue)).kind
+    except InputError:  # of a saved prediction
+        return link
+
+
+def as_fast_because(standing: Standing, case: Case, first: Case, whole: bool = True) -> str:
+    """Return that a case is as fast as another, and why, as a clause; a note has the numbers of a limit.
+
+    Parameters
+    ----------
+    whole : whether it also says what the best network would gain
+    """
     reason, limit = why_nothing(first, case), common_limit(first, case)
     if limit is not None:
         reason = reason.replace(limit, limit.partition(" (")[0])
+    if not whole:
+        reason = reason.partition(". ")[0]
     return f"{case.name} is {about_as_fast(standing.speed(case, first))}, because {reason}"
 
 

@@ -25,12 +25,19 @@ class Change(Record):
     iteration_time: float
     """Of a step: of the same batch, of as many tokens in shorter sequences, or of more samples where more
     accelerators need them [s]."""
+    iteration_time_low_80: float | None
+    """Lower end of its 80 % interval [s]; null where none is known."""
+    iteration_time_high_80: float | None
+    """Upper end of it [s]."""
     slowdown: float
     """Accelerator-seconds for as many tokens over those of the job, if it fitted: 0.28 for 28 % more [1]."""
     bytes: float
     """Memory that training then needs [B]."""
     fits_probability: float
     """Probability that it then fits [1]."""
+    if_as_assumed: str
+    """Probability that it fits if options left to their defaults are as assumed, as text; empty where that is
+    no other."""
     host_bytes: float
     """Of each machine's host memory that it then needs [B]."""
     host_memory: str
@@ -43,6 +50,13 @@ class Change(Record):
     """Whether it takes more accelerators."""
     warnings: list[str]
     """What is possible and poor of it, or not known of the software."""
+
+    @property
+    def step(self) -> str:
+        """The time of a step as text, with its interval."""
+        low, high = self.iteration_time_low_80, self.iteration_time_high_80
+        ends = "" if low is None or high is None else f", 80 %: {show(low, 's')} to {show(high, 's')}"
+        return f"{show(self.iteration_time, 's')} a step{ends}"
 
 
 class Job(NamedTuple):
@@ -100,10 +114,11 @@ def _taken(fitting: Sequence[Change], job: Job, reason: str) -> str:
     reason : why it does not fit as it is, a sentence
     """
     change = fitting[0]
+    sure = f" ({change.if_as_assumed})" if change.if_as_assumed else ""
     aim = "be surer" if job.memory.fits else "make it fit"
     words = (
         f"; to {aim}, take {change_words(change.options)}: it then "
-        f"fits with {percent(change.fits_probability)}, {_at_cost(change, job)}.{reason}"
+        f"fits with {percent(change.fits_probability)}{sure}, {_at_cost(change, job)}.{reason}"
     )
     is_dear = change.slowdown >= DEAR
     others = [each for each in fitting if _but(each) != _but(change)] if _but(change) else []
@@ -128,6 +143,8 @@ def _at_cost(change: Change, job: Job) -> str:
         samples = "" if batch is None else f" of {counted(batch, 'sample')}"
         words += f" (a step{samples} takes {show(change.iteration_time, 's')} on {gpus}, "
         words += f"{show(job.iteration_time, 's')} on {job.gpus}: {change.limit})"
+    else:
+        words += f" ({change.step})"
     if change.host_memory:
         words += f" and {change.host_memory}"
     return words + _but(change)

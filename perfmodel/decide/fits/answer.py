@@ -18,7 +18,7 @@ from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.assemble import prediction_of_setting, settled
 from perfmodel.model.prediction.card import card_of, limit_words
-from perfmodel.model.prediction.memory_odds import CERTAIN, odds_of
+from perfmodel.model.prediction.memory_odds import CERTAIN, if_as_assumed, odds_of
 from perfmodel.model.prediction.names import training_name
 from perfmodel.model.prediction.result import Memory
 from perfmodel.model.setting.resolve import Setting
@@ -216,16 +216,22 @@ def _change(changed: Changed, scenario: Scenario, setting: Setting, spent: float
     stated = scenario.model_dump(exclude_unset=True)
     batch = {**batch_of(setting), **changed.options}
     line = command_line("fits", {**stated, **batch})
+    interval = prediction_of_setting(changed.setting, changed.constants).interval
+    memory = changed.memory
+    need, known = memory.bytes, memory.known_bytes or 0.0
     return Change.model_construct(
         options=dict(changed.options),
         words=command_line("", changed.options).removeprefix("perfmodel '' "),
         command=line,
         iteration_time=changed.iteration_time,
+        iteration_time_low_80=interval and interval.low_80,
+        iteration_time_high_80=interval and interval.high_80,
         slowdown=changed.spent / spent - 1,
-        bytes=changed.memory.bytes,
-        fits_probability=changed.memory.probability,
-        host_bytes=changed.memory.host_bytes,
-        host_memory=changed.memory.host_words,
+        bytes=memory.bytes,
+        fits_probability=memory.probability,
+        if_as_assumed=if_as_assumed(need, known, memory.capacity, memory.not_stated),
+        host_bytes=memory.host_bytes,
+        host_memory=memory.host_words,
         limit=limit_words(changed.terms),
         same_training=changed.same_training,
         more_gpus="world_size" in changed.options,

@@ -30,6 +30,8 @@ class Changed(NamedTuple):
     """Changed options, by name."""
     setting: Setting
     """Of the changed job."""
+    constants: Calibration
+    """What it is predicted with."""
     memory: Memory
     terms: Mapping[str, float]
     """Exposed times of a step of the same batch, or of as many tokens in shorter sequences [s]; of more
@@ -369,7 +371,7 @@ def _changed(job: _Job, ways: tuple[Way, ...], confidence: float) -> Changed | N
     same = not any(way.changes_training for way in ways)
     new = tuple(line for line in setting.warnings if line not in job.setting.warnings)
     times = _tokens(setting) / _tokens(job.setting)
-    return Changed(_options(ways), setting, changed.memory, terms, same, new, times)
+    return Changed(_options(ways), setting, changed.constants, changed.memory, terms, same, new, times)
 
 
 def _tokens(setting: Setting) -> float:

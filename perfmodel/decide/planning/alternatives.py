@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfmodel.core.candidates import TooManyCandidates
+from perfmodel.core.choices import PriceKind
 from perfmodel.core.errors import InputError
 from perfmodel.core.problem import Note
 from perfmodel.core.units import dollars, duration, many, percent
@@ -29,6 +30,8 @@ FASTER = {"bf16": "fp8", "amp": "fp8", "fp16": "fp8"}
 """Precision -> a faster one that is tried, of accelerators that have it."""
 TRIES = 4
 """Lengths of a run that are tried, each as long as the plans of the one before allow (a choice)."""
+KINDS: tuple[PriceKind, ...] = ("on-demand", "spot", "reserved-1y", "reserved-3y")
+"""Kinds of price that are tried where the default, the first of them, meets no budget."""
 LEAST = 0.01
 """Share of a run's tokens below which what the limits buy is no such run (a choice)."""
 
@@ -88,11 +91,35 @@ def alternatives(result: SearchResult) -> list[Alternative]:
     surest = result.surest_row
     if surest is None or result.met:
         return []
-    helping = [*_fewer_tokens(result), *_limits(result)]
+    helping = [*_fewer_tokens(result), *_limits(result), *_other_prices(result)]
     for option, field, default, values in _defaults(result, result.row(surest)):
         tried = (_tried(result, surest, option, field, default, value) for value in values)
         helping += islice(filter(None, tried), 1)
     return helping
+
+
+@lru_cache(maxsize=1)
+def at_every_price(result: SearchResult) -> SearchResult | None:
+    """Return the search at all ``KINDS`` of price, where the default one alone meets no budget; else None."""
+    goal = result.goal
+    if result.met or goal.budget is None or goal.purchase_prices or goal.pricing not in ((), KINDS[:1]):
+        return None
+    every = goal.model_copy(update={"pricing": KINDS})
+    try:
+        answer = search(every, result.catalogue, result.constants, result.known)
+    except (InputError, TooManyCandidates):
+        return None
+    others = any(machine.price and machine.price.kind != KINDS[0] for machine in answer.machines)
+    return answer if others else None
+
+
+def _other_prices(result: SearchResult) -> list[Alternative]:
+    """Return another kind of price at which a plan meets the limits, at most one."""
+    answer = at_every_price(result)
+    price = None if answer is None else answer.price_in_question
+    if answer is None or answer.chosen is None or price is None:
+        return []
+    return [Alternative("pricing", KINDS[0], price.kind, answer.chosen)]
 
 
 def _fewer_tokens(result: SearchResult) -> list[Alternative]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from perfmodel.core.choices import PriceKind
-from perfmodel.core.sentences import capitalised, likely_to_be
+from perfmodel.core.sentences import capitalised, in_a_list, likely_to_be
 from perfmodel.core.units import dollars, duration, many, percent, plural
-from perfmodel.decide.planning.alternatives import alternatives, cap_binds, unkept
+from perfmodel.decide.planning.alternatives import KINDS, alternatives, at_every_price, cap_binds, unkept
 from perfmodel.decide.planning.each_kind import which_kind
 from perfmodel.decide.planning.figures import cost_at_most, rounded_up, time_at_most
 from perfmodel.decide.planning.goal import Goal
@@ -131,7 +130,7 @@ def _not_met(result: SearchResult, surest: Row) -> str:
     if sure is not None and sure >= 0.5:
         would.append(f"a risk of {percent(1 - sure)} (--confidence {int(100 * sure) / 100:g})")
     possible = f" It would be possible with {'; or '.join(would)}." if would else ""
-    possible += _unkept(goal, unkept(result))
+    possible += f"{_unkept(result)}{_at_other_prices(result)}"
     hopeless = sure is not None and sure <= HOPELESS
     which = "None is likely; the nearest is" if hopeless else "The surest is"
     words = "" if sure is None or hopeless else f", with {percent(sure)}"
@@ -147,29 +146,51 @@ def _length_words(goal: Goal) -> str:
     return f"the run has {many(tokens)} tokens, {share} of the usual {many(usual.tokens)}"
 
 
-def _unkept(goal: Goal, plans: Mapping[str, Row]) -> str:
-    """Return which limits no plan keeps whatever the other is, and which plan comes nearest to each.
-
-    Parameters
-    ----------
-    plans : limit -> the plan that needs least of it
-    """
+def _unkept(result: SearchResult) -> str:
+    """Return which limits no plan keeps whatever the other is, and which plan comes nearest to each."""
+    goal, plans = result.goal, unkept(result)
     said = {
         "deadline": "the deadline at any cost: the fastest takes at most {time} ({sure}), for {cost} "
         "on {plan}",
-        "budget": "the budget, however long it takes: the cheapest costs at most {cost} ({sure}), in {time} "
-        "on {plan}",
+        "budget": f"the budget{_at_prices(result)}, however long it takes: "
+        "the cheapest costs at most {cost} ({sure}), in {time} on {plan}",
     }
     words = [
         said[name].format(
             time=time_at_most(plan),
             cost=cost_at_most(plan),
             sure=percent(goal.confidence),
-            plan=offered(plan),
+            plan=offered_at(plan),
         )
         for name, plan in plans.items()
     ]
     return f" With at most {goal.max_gpus:,} GPUs no plan keeps {'; and none '.join(words)}." if words else ""
+
+
+def _at_prices(result: SearchResult) -> str:
+    """Return the kinds of price that were tried, as a clause; empty of prices given and machines bought."""
+    prices = [machine.price for machine in result.machines if machine.price]
+    kinds = dict.fromkeys(price.kind.partition("-1y")[0].partition("-3y")[0] for price in prices)
+    if "owned" in kinds or any(price.basis == "given" for price in prices):
+        return ""
+    return f" at {in_a_list(kinds)} prices"
+
+
+def _at_other_prices(result: SearchResult) -> str:
+    """Return that other kinds of price do not help either, with the cheapest plan then; empty where one does.
+
+    Also empty where such prices were asked for or none are known.
+    """
+    answer = at_every_price(result)
+    if answer is None or answer.met:
+        return ""
+    limits = result.goal.limits.words.replace(" and ", " and the ")
+    words = f" At spot and reserved prices (--pricing {','.join(KINDS)}) no plan keeps the {limits} either"
+    cheapest = unkept(answer).get("budget")
+    if cheapest is None:
+        return f"{words}."
+    cost, sure = cost_at_most(cheapest), percent(result.goal.confidence)
+    return f"{words}: the cheapest costs at most {cost} ({sure}), on {offered_at(cheapest)}."
 
 
 def _over(goal: Goal, surest: Row) -> str:

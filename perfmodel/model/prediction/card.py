@@ -9,7 +9,7 @@ from perfmodel.hardware.software import DEFAULT_FOR_LAYOUTS, parts
 from perfmodel.model.fitted.ledger_scales import FEW, sources_for, sources_words
 from perfmodel.model.options.risk import PLANNING_CONFIDENCE, Risk
 from perfmodel.model.prediction.answer_card import Card
-from perfmodel.model.prediction.memory_odds import CERTAIN
+from perfmodel.model.prediction.memory_odds import CERTAIN, if_as_assumed
 from perfmodel.model.prediction.names import accelerator_name
 from perfmodel.model.prediction.result import Memory, Prediction
 from perfmodel.model.setting.link_caveats import PART_OF
@@ -209,7 +209,10 @@ def _smaller(prediction: Prediction) -> str:
 def memory_words(prediction: Prediction) -> str:
     """Return whether a job fits, with what it needs and what is there, as text."""
     memory = prediction.memory
-    words = f"{memory.verdict}: {memory.bytes / GIB:.1f} of {memory.capacity / GIB:.1f} GiB"
+    need, known = memory.bytes, memory.known_bytes or 0.0
+    stated = if_as_assumed(need, known, memory.capacity, memory.not_stated)
+    words = f"{memory.verdict} ({stated})" if stated else memory.verdict
+    words += f": {need / GIB:.1f} of {memory.capacity / GIB:.1f} GiB"
     if memory.low_80 is not None and memory.high_80 is not None:
         words += f" (80 %: {memory.low_80 / GIB:.1f} to {memory.high_80 / GIB:.1f})"
     return f"{words}; {memory.host_words}" if memory.host_bytes else words

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from perfmodel.core import ops
+from perfmodel.core.sentences import in_a_list
 from perfmodel.core.units import percent
 
 RESULT = Path(__file__).parent / "memory_odds.json"
@@ -93,6 +94,24 @@ def share_for(probability: float) -> float:
 def odds_of(needed: float, known: float, capacity: float, unknown: Sequence[str]) -> Odds:
     """Return the odds of a job, given its options that are not stated."""
     return odds(needed, known, capacity, half_widths()[OPEN if unknown else STATED])
+
+
+def if_as_assumed(needed: float, known: float, capacity: float, unknown: Sequence[str]) -> str:
+    """Return the probability that a job fits if its options that are not stated are as assumed, as text.
+
+    Empty where the job surely fits, or more likely does not, or where that is no other probability.
+
+    >>> if_as_assumed(9e9, 0.0, 24e9, ["framework"])
+    'over 99 % if --framework is as assumed'
+    >>> if_as_assumed(9e9, 0.0, 24e9, []), if_as_assumed(48e9, 0.0, 24e9, ["framework"])
+    ('', '')
+    """
+    chance = odds_of(needed, known, capacity, unknown).fits_probability
+    stated = percent(stated_odds(needed, known, capacity).fits_probability)
+    if not CERTAIN > chance >= 0.5 or stated == percent(chance):
+        return ""
+    options = in_a_list(f"--{name}" for name in unknown)
+    return f"{stated} if {options} {'is' if len(unknown) == 1 else 'are'} as assumed"
 
 
 def sure_need(capacity: float, unknown: Sequence[str]) -> float:
