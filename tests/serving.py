@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -187,7 +187,9 @@ def started(*words: str) -> Iterator[tuple[Served, subprocess.Popen[str], Callab
     command = [perfmodel, "serve", "--port", "0", "--pool", "1", *words]
     # a file, because the service would wait for a reader of a pipe that is full
     with tempfile.TemporaryFile("w+") as log:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True
+        )
 
         def logged() -> str:
             log.seek(0)
@@ -201,5 +203,6 @@ def started(*words: str) -> Iterator[tuple[Served, subprocess.Popen[str], Callab
             assert comes(lambda: served.answers("/readyz"), 3 * PATIENCE), logged()
             yield served, process, logged
         finally:
-            process.kill()
+            with suppress(ProcessLookupError):  # its processes too: one that is left keeps the pipe open
+                os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
