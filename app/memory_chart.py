@@ -47,6 +47,8 @@ UNNAMED = "in all"
 FULLEST = "the fullest GPU"
 HALF = 0.25
 """Half the height of a bar; bars are 1 apart."""
+ROOM = 0.7
+"""Largest end of an interval, over the widest of the picture, that has room for its text behind it."""
 BEYOND = "rgba(213, 94, 0, 0.3)"
 """Colour over what a bar needs beyond the capacity."""
 HEAD, FOOT, EACH, INTERVAL = 86, 56, 92, 36
@@ -227,6 +229,7 @@ def _interval(figure: Figure, place: int, interval: tuple[float, float], widest:
     """
     low, high = (end / GIB for end in interval)
     y, cap, is_right = place + HALF + 0.08, 0.05, interval[0] > widest / 2
+    is_long = not is_right and interval[1] > ROOM * widest  # beside it the text would end beyond the picture
     figure.add_scatter(
         x=[low, low, None, low, high, None, high, high],
         y=[y - cap, y + cap, None, y, y, None, y - cap, y + cap],
@@ -239,10 +242,11 @@ def _interval(figure: Figure, place: int, interval: tuple[float, float], widest:
     figure.add_annotation(
         x=low if is_right else high,
         y=y,
+        yshift=-11 if is_long else 0,
         text=f"80 %: {low:.1f} to {high:.1f} GiB",
         showarrow=False,
-        xanchor="right" if is_right else "left",
-        xshift=-4 if is_right else 4,
+        xanchor="right" if is_right or is_long else "left",
+        xshift=0 if is_long else -4 if is_right else 4,
         yanchor="middle",
     )
 

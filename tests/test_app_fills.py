@@ -147,3 +147,13 @@ def test_bars_of_both_pictures_of_terms_are_filled():
 def test_worked_examples():
     assert doctest.testmod(fills).failed == 0
     assert doctest.testmod(layout_map).failed == 0
+
+
+@pytest.mark.parametrize(("ends", "anchor"), [((33, 130), "right"), ((10, 60), "left"), ((90, 130), "right")])
+def test_the_ends_of_an_interval_are_written_within_the_picture(ends, anchor):
+    interval = tuple(end * 2.0**30 for end in ends)
+    bar = memory_chart.MemoryBar({"weights": 60 * 2.0**30}, 130 * 2.0**30, 0.9, interval)
+    figure = memory_chart.memory_bars({"": bar}).plotly()
+    (written,) = [each for each in figure.layout.annotations if each.text.startswith("80 %")]
+    assert (written.xanchor, written.x in ends) == (anchor, True)
+    assert (written.yshift < 0) == (ends == (33, 130))  # below its line

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from app import plan_prices
+from app.views import plan
 from perfmodel.decide.planning import Goal, search
 from perfmodel.decide.planning.plan_verdict import notes
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -79,3 +80,10 @@ def test_a_price_taken_or_filled_in_is_of_the_kind_that_it_says():
     again = {"pricing": ("owned", "on-demand"), "price": filled["price"]}
     assert plan_prices._with_price(again, "dgx-1v", 4.0) == plan_prices._query(again)
     assert plan_prices._rented({"pricing": ("owned", "spot")}) == "spot"
+
+
+def test_a_plan_of_the_front_is_not_listed_again_as_the_best_of_its_machines():
+    front = {"name": "p5", "cost": 3.0}
+    other = {"name": "p4", "cost": 9.0, "why": "dearer"}
+    result = {"front": [front], "lost": [front | {"why": "dearer, faster"}, other]}
+    assert plan.rows_of(result) == [front, other]

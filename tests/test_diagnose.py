@@ -19,7 +19,7 @@ from perfmodel.core.units import percent
 from perfmodel.decide.diagnosis import judged_listings
 from perfmodel.decide.diagnosis.card import listed, named_causes, own_error, shares, verdict_of
 from perfmodel.decide.diagnosis.faults import FAULTS, spoiled, wire_of
-from perfmodel.decide.diagnosis.first_action import tied
+from perfmodel.decide.diagnosis.first_action import LISTED, expected_words, tied
 from perfmodel.decide.diagnosis.measured import parse_speed, read_measured
 from perfmodel.decide.diagnosis.weighed import UNCHANGED, weigh
 from perfmodel.evidence.traces.nccl_tests import read_nccl_tests
@@ -290,6 +290,8 @@ def test_a_cause_is_shown_at_a_size_where_it_changes_the_time():
     sizes = {row.message_bytes: row for row in answer.sizes}
     assert (shown["latency"].message_bytes, shown["slow-rank"].message_bytes) == (2**23, 2**27)
     assert "algorithm" not in shown
+    told = "One slow rank may give any of them." in expected_words(answer)
+    assert told == (shown["slow-rank"].probability >= LISTED)
     for cause in answer.causes:
         row = sizes[cause.message_bytes]
         assert abs(cause.predicted_time / row.predicted_time - 1) >= UNCHANGED

@@ -50,7 +50,12 @@ SIDE = ("workload", "accelerator", "instance", "node", "strategy", "precision", 
 
 def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the plans of the Pareto front, then the best plan of each rejected machine."""
-    return [*result["front"], *result["lost"]]
+    return [*result["front"], *lost(result)]
+
+
+def lost(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the best plan of each rejected machine that is not on the front too."""
+    return [row for row in result["lost"] if not any(row | plan == row for plan in result["front"])]
 
 
 def table(rows: list[dict[str, Any]], result: dict[str, Any]) -> list[dict[str, Any]]:
@@ -122,7 +127,7 @@ def draw_front(
     if not result["front"]:
         return
     mark = "chosen" if result["met"] else "surest"
-    drawn = scatter_charts.pareto(result["front"], result["lost"], plan, goal.deadline, goal.budget, mark)
+    drawn = scatter_charts.pareto(result["front"], lost(result), plan, goal.deadline, goal.budget, mark)
     event = charts.draw(drawn, "plan", result["verdict"][0], height=440, on_select="rerun")
     st.caption("Click a point, or a row below, to load it into Predict")
     load(rows_of(result), event, goal.workload, request.picked)

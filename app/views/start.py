@@ -38,6 +38,7 @@ NOT_ASKED = {
     RUNS: "Predictions learn from them. Each line of the file says what was trained, so it is not asked.",
 }
 # Question -> why its file leaves fields out.
+RUNS_FILE = "A CSV, a line for each run: workload, accelerator, world_size, samples_per_second, ..."
 
 
 def to_predict_if_its_address() -> None:
@@ -66,8 +67,12 @@ def own_file(on: str) -> None:
     if on == RUN:
         measured_files.fields()
     elif on == RUNS:
-        own_uploads.field("runs", "A CSV of them, a line for each run", "runs-file")
-        own_uploads.in_use_line("runs", "The runs in use are", "Put them away")
+        own_uploads.field(
+            "runs",
+            RUNS_FILE,
+            "runs-file",
+        )
+        own_uploads.in_use_line("runs", "The runs in use are", "Stop using them")
     else:
         own_uploads.field("quote", "Or a quote's file", "quote-file")
         own_uploads.in_use_line("quote", "The quote in use is", "Stop using it")

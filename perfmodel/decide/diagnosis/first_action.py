@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from perfmodel.core.sentences import in_a_list
+from perfmodel.core.sentences import capitalised, in_a_list
 from perfmodel.core.units import percent, show, show_range
 from perfmodel.decide.diagnosis.answer import DiagnosedCause, Diagnosis, NextMeasurement
+from perfmodel.decide.diagnosis.next_listing import NOT_TESTED
 
 CLOSE = 1.1
 """Ratio up to which expected values are said as one, as no measurement tells them apart."""
@@ -101,7 +102,9 @@ def expected_words(answer: Diagnosis) -> str:
             "predicts if that is the cause: compare yours with these, not with the predicted time."
         )
     size = show(answer.sizes[-1].message_bytes, "B")
-    return f"Each is the bus bandwidth at {size} that the model predicts if that is the cause."
+    words = f"Each is the bus bandwidth at {size} that the model predicts if that is the cause."
+    untold = [each.name for each in answer.causes if each.id in NOT_TESTED and each.probability >= LISTED]
+    return f"{words} {capitalised(in_a_list(untold))} may give any of them." if untold else words
 
 
 def likeliest_words(answer: Diagnosis) -> str:
