@@ -187,7 +187,7 @@ def options_form(
     fitted : function that gives an option the words that go with the present values of others
     """
     every = (*body, *picture, *chain(*columns.values()), *chain(*groups.values()))
-    known = placeholders.of_machine(open_page(page, every, start))
+    known = placeholders.of_other_fields(open_page(page, every, start))
     known = {name: fitted(option) for name, option in known.items()}
     top = st.container()
     if has_layout:

@@ -12,7 +12,7 @@ from perfmodel.model.setting.resolve import DEFAULT_ACCELERATOR
 from perfmodel.workloads import workload
 
 
-def of_machine(known: dict[str, Option]) -> dict[str, Option]:
+def of_other_fields(known: dict[str, Option]) -> dict[str, Option]:
     """Return options with what an empty field means that follows from the machine and the network.
 
     That is the machine's accelerator, or the default one, its adapters and the memory of its host, and the
@@ -25,24 +25,26 @@ def of_machine(known: dict[str, Option]) -> dict[str, Option]:
     option, machine = known.get("accelerator"), known.get("node")
     if option is None or machine is None or DEFAULT_ACCELERATOR not in option.usual:
         return known
-    catalogue, id = session_hardware.catalogue(), newest(machine)
-    id = id if id in machine.choices else None
+    catalogue, id = session_hardware.catalogue(), _chosen(machine)
     own = catalogue.node(id).accelerator if id else None
     called = names.called(own or DEFAULT_ACCELERATOR, catalogue)
     usual = f"the machine's: {called}" if own else f"{called} (default)"
-    chosen = newest(option)
-    taken = (
-        id or catalogue.accelerator(chosen if chosen in option.choices else DEFAULT_ACCELERATOR).usual_node
-    )
+    taken = id or catalogue.accelerator(_chosen(option) or DEFAULT_ACCELERATOR).usual_node
     words = {"accelerator": usual, **_of_node(catalogue.node(taken) if taken else None), **_of_network(known)}
-    if is_given(known, "accelerators-per-node"):
+    if _is_given(known, "accelerators-per-node"):
         words.pop("nics", None)
     return known | {name: known[name]._replace(usual=shown) for name, shown in words.items() if name in known}
 
 
-def is_given(known: dict[str, Option], name: str) -> bool:
+def _is_given(known: dict[str, Option], name: str) -> bool:
     """Return whether a page has a field and something is in it."""
     return name in known and newest(known[name]) is not None
+
+
+def _chosen(option: Option) -> str | None:
+    """Return which of its choices a field has; None where it is empty or has another word."""
+    chosen = newest(option)
+    return chosen if chosen in option.choices else None
 
 
 def _of_node(node: Node | None) -> dict[str, str]:
@@ -56,10 +58,9 @@ def _of_node(node: Node | None) -> dict[str, str]:
 def _of_network(known: dict[str, Option]) -> dict[str, str]:
     """Return the usual batch of a page's network; nothing where a layout or the whole batch decides it."""
     option = known.get("workload")
-    if option is None or is_given(known, "global-batch-size"):
+    if option is None or _is_given(known, "global-batch-size"):
         return {}
-    chosen = newest(option)
-    network = workload(chosen if chosen in option.choices else Scenario().workload)
+    network = workload(_chosen(option) or Scenario().workload)
     if network.architecture is not None and network.architecture.predicts_next_token:
         return {}
     return {"local-batch-size": f"the network's: {network.default_local_batch_size}"}

@@ -11,7 +11,7 @@ from perfmodel.core.units import show, show_range
 from perfmodel.evidence.fitting.own_runs import OwnRun, Update
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.machine_words import accelerator_words
-from perfmodel.model.fitted.calibration import calibration, with_own_effects
+from perfmodel.model.fitted.calibration import Calibration, calibration, with_own_effects
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction, predict
 from perfmodel.model.prediction.assemble import prediction_of_setting, settled_by_own_runs
@@ -80,9 +80,10 @@ def other_sizes(runs: Sequence[OwnRun], learned: Update, catalogue: Catalogue) -
     for run in trained:
         if _options(run.setting) == _options(setting):
             by_size.setdefault(run.setting.world_size, []).append(run)
+    constants = with_own_effects(calibration(), learned.own)
     try:
-        sizes = [_measured(by_size[n], learned, catalogue) for n in sorted(by_size)[-MOST:]]
-        sizes.append(_size(TIMES * setting.world_size, setting, None, learned, catalogue))
+        sizes = [_measured(by_size[n], constants, catalogue) for n in sorted(by_size)[-MOST:]]
+        sizes.append(_size(TIMES * setting.world_size, setting, None, constants, catalogue))
     except InputError:
         return None
     job = f"{network_name(setting.workload.id)} on {accelerator_words(setting.accelerator)}"
@@ -95,25 +96,25 @@ def _options(setting: Setting) -> dict[str, Any]:
     return {name: value for name, value in stated.items() if name not in PLACEMENT}
 
 
-def _measured(runs: Sequence[OwnRun], learned: Update, catalogue: Catalogue) -> Size:
+def _measured(runs: Sequence[OwnRun], constants: Calibration, catalogue: Catalogue) -> Size:
     """Return the size of runs on equally many accelerators: of those on the fewest machines."""
     fewest = min(run.setting.nodes for run in runs)
     alike = [run for run in runs if run.setting.nodes == fewest]
     setting, time = alike[0].setting, geometric_mean([run.time for run in alike])
-    return _size(setting.world_size, setting, time, learned, catalogue)
+    return _size(setting.world_size, setting, time, constants, catalogue)
 
 
 def _size(
-    world_size: int, setting: Setting, measured: float | None, learned: Update, catalogue: Catalogue
+    world_size: int, setting: Setting, measured: float | None, constants: Calibration, catalogue: Catalogue
 ) -> Size:
     """Return the job of a setting on a number of accelerators, predicted without and with own runs."""
-    constants = with_own_effects(calibration(), learned.own)
+    assert constants.own is not None
     options = _options(setting) | {"world_size": world_size}
     if (held := setting.scenario.accelerators_per_node) is not None:
         options["accelerators_per_node"] = held
     scenario = Scenario.model_validate(options)
     before = predict(scenario, catalogue)
-    scenario = scenario.model_copy(update={"calibration": learned.own.file})
+    scenario = scenario.model_copy(update={"calibration": constants.own.file})
     after = prediction_of_setting(*settled_by_own_runs(scenario, catalogue, constants))
     return Size(
         *(world_size, measured),
