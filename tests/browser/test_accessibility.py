@@ -1,4 +1,4 @@
-"""axe on every page: nothing serious, nothing critical; wide and narrow, light and dark."""
+"""Every page at its address, its first field near, and axe: wide and narrow, light and dark."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from app.menu import FIRST, MORE, PAGES
 from tests.browser.conftest import MENU, Window, next_tab
@@ -22,6 +22,14 @@ OF_COLOURS = ["color-contrast", "link-in-text-block"]
 IN_THEME = "theme => getComputedStyle(document.querySelector('[data-testid=stApp]')).colorScheme === theme"
 IN_SIDEBAR = "!!document.activeElement.closest('[data-testid=stSidebar]')"
 MOST_TABS = 6
+ALL = (FIRST, *PAGES, *MORE)
+ERRORS = "[data-testid=stAlertContentError], [data-testid=stException]"
+NO_SIDEBAR = (FIRST[0], "hardware", "runs")
+"""Pages whose fields come after the menu, past which the first link of every page leads."""
+NO_CHART = (FIRST[0], "runs")
+"""Pages that draw nothing before they were told something."""
+IN_A_FIELD = "document.activeElement.matches('input, textarea, select, [data-testid=stFileUploader] *')"
+MOST_TABS_TO_A_FIELD = 5
 QUERIES = {
     "predict": "?workload=llama-2-70b&accelerator=h100-sxm5-80gb&gpus=64&tensor-parallel=8"
     "&pipeline-parallel=4&global-batch-size=64",
@@ -62,13 +70,20 @@ def _grave_in(window: Window, theme: str) -> dict[str, list[str]]:
     }
 
 
-@pytest.mark.parametrize("name", [name for name, _ in (FIRST, *PAGES, *MORE)])
-def test_axe_finds_nothing_serious(visitor, name):
+@pytest.mark.parametrize(("name", "title"), ALL, ids=[name for name, _ in ALL])
+def test_a_page_is_drawn_at_its_address_and_axe_finds_nothing_serious(visitor, name, title):
     visitor.page.set_viewport_size({"width": WIDTHS[0], "height": 900})
-    visitor.open(("" if name == FIRST[0] else name) + QUERIES.get(name, ""))
-    assert visitor.page.url.partition("?")[0] == f"{visitor.address}/{'' if name == FIRST[0] else name}"
+    visitor.open(f"{name}/{QUERIES.get(name, '')}")
+    asked, _, query = visitor.page.url.partition("?")
+    assert asked == f"{visitor.address}/{'' if name == FIRST[0] else name}"
+    assert query or name not in QUERIES
     assert visitor.page.locator("[role=dialog]").count() == 0
     assert not visitor.complaints
+    assert visitor.page.locator(ERRORS).count() == 0
+    if (name, title) not in MORE:
+        assert_its_first_field_is_near(visitor.page, name)
+        assert visitor.entry(title).get_attribute("aria-current") == "page"
+        visitor.page.keyboard.press("Escape")
     folded = visitor.page.locator("[data-testid=stExpander] details:not([open]) > summary")
     while folded.count():  # what is in a fold may have folds of its own
         folded.evaluate_all("folds => folds.forEach(fold => fold.click())")
@@ -76,6 +91,19 @@ def test_axe_finds_nothing_serious(visitor, name):
     assert grave(visitor) == {}
     visitor.page.set_viewport_size({"width": WIDTHS[1], "height": 900})  # the colours are those of the wide
     assert grave(visitor, ["light"]) == {}
+
+
+def assert_its_first_field_is_near(page: Page, name: str) -> None:
+    """Expect a field after a few Tabs, and a chart where the page draws one before it was told anything."""
+    if name not in NO_CHART:
+        page.wait_for_selector("[data-testid=stPlotlyChart] .main-svg")
+    for pressed in range(1, MOST_TABS_TO_A_FIELD + 1):
+        page.keyboard.press("Tab")
+        if page.evaluate(IN_A_FIELD):
+            return
+        if pressed == 1 and name in NO_SIDEBAR:
+            page.keyboard.press("Enter")  # skip to the main content
+    pytest.fail(f"no field after {MOST_TABS_TO_A_FIELD} Tabs")
 
 
 def test_a_page_that_lacks_files_is_readable(visitor):
