@@ -733,7 +733,7 @@ def test_of_causes_that_tie_the_measurement_that_tells_them_apart_comes_first():
     assert first.expected["no-peer-access"] < 0.2 * first.expected["normal"]
     order = (
         "slow at every size: ",
-        "First: give --nics, ",
+        "First: look up how many ",
         "Likeliest causes, about equal: ",
         "Then: run the all-reduce inside each machine alone, 8 ranks: ",
         "Taken as --node dgx-1v",
@@ -758,12 +758,12 @@ def test_adapters_that_nobody_stated_are_assumed_and_said_first():
     assert advice.startswith("With 4 network adapters a machine (assumed), slow at every size: ")
     known = percent(sum(each.probability for each in answer.causes if not each.is_assumption))
     assert advice.endswith(
-        f". With one (--nics 1) {show(one.predicted, 'B/s')} would be predicted (80 %: "
+        f". With one (--nics 1), {show(one.predicted, 'B/s')} would be predicted (80 %: "
         f"{show_range(one.low_80, one.high_80, 'B/s')}), and {show(one.measured, 'B/s')} is just under that"
     )
     assert answer.sentence.startswith("With 4 network adapters a machine (assumed), slow at every size: ")
-    assert "; with one (--nics 1) " in answer.sentence
-    assert rest.startswith("give --nics, the number of network adapters that each machine uses. ")
+    assert "; with one (--nics 1), " in answer.sentence
+    assert rest.startswith("look up how many network adapters each machine uses, and give --nics. ")
     assert f"; {known} one of the 7 causes we know, " in answer.card.chance
     assert f"{percent(adapters.probability)} that the machines are not as assumed" in answer.card.chance
     assert "over 99 %" not in answer.card.chance
@@ -796,7 +796,10 @@ def test_of_machines_that_differ_in_adapters_alone_the_number_is_the_option():
 def test_a_listing_that_is_normal_as_assumed_stays_normal():
     """That other machines explain it too makes nothing wrong."""
     stated, open_ = diagnose(measured=of_h100(np.ones(14)), node="dgx-h100"), of_h100(np.ones(14))
-    assert (stated.verdict, diagnose(measured=open_).verdict) == ("normal", "normal")
+    answer = diagnose(measured=open_)
+    assert (stated.verdict, answer.verdict) == ("normal", "normal")
+    assumed = percent(sum(cause.probability for cause in answer.causes if cause.is_assumption))
+    assert answer.card.chance.endswith(f", {assumed} that the machines are not as assumed")
 
 
 def test_causes_too_weak_for_a_run_are_no_outcome_of_the_first_test():
@@ -805,11 +808,11 @@ def test_causes_too_weak_for_a_run_are_no_outcome_of_the_first_test():
     share, unknown = percent(answer.causes[0].probability), percent(answer.unknown)
     assert answer.unknown > answer.causes[0].probability
     assert answer.card.advice == (
-        "Slow (4 x the predicted time). No cause that we know explains it well: the likeliest is waiting for "
-        f"samples ({share}), and {unknown} are left for a cause that we do not know. First: run the same job "
-        "with synthetic samples: 84.5 ms would point to waiting for samples; 400 ms would rule out waiting "
-        "for samples, and no other cause that we know explains 400 ms alone: then trace a step and look for "
-        "what takes longer than predicted (perfmodel trace diff)."
+        "Slow (4 x the predicted time), and no cause that we know explains it well. The likeliest is waiting "
+        f"for samples ({share}), and {unknown} are left for a cause that we do not know. First: run the same "
+        "job with synthetic samples: 84.5 ms would point to waiting for samples; 400 ms would rule out "
+        "waiting for samples, and no other cause that we know explains 400 ms alone: then trace a step and "
+        "look for what takes longer than predicted (page Trace, or perfmodel trace diff)."
     )
     weak = {cause.id for cause in answer.causes if not explains(cause, answer)}
     assert {"precision", "stragglers", "host"} <= weak

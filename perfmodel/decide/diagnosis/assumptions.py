@@ -20,7 +20,11 @@ MACHINE, ADAPTERS = "machine", "adapters"
 """Ids of the causes that the machines of a listing are others, and that each uses other adapters."""
 _OF_LISTINGS = {
     "node": (MACHINE, "other machines", "look it up, and give --node"),
-    "nics": (ADAPTERS, "other adapters", "look up how many each machine uses, and give --nics"),
+    "nics": (
+        ADAPTERS,
+        "other adapters",
+        "look up how many network adapters each machine uses, and give --nics",
+    ),
 }
 """Option left open -> id and name of the cause that it has another value, and what to do about it."""
 _OF_JOBS = {

@@ -14,14 +14,20 @@ from perfmodel.core.sentences import capitalised, in_sentences
 from perfmodel.core.units import per_cent, percent, show, show_range, three_digits
 from perfmodel.decide.assumed_adapters import with_assumed, with_others
 from perfmodel.decide.diagnosis.answer import (
-    AssumedAdapters,
     DiagnosedCause,
     DiagnosedSize,
     Diagnosis,
     Pace,
     Verdict,
 )
-from perfmodel.decide.diagnosis.first_action import LISTED, checks, explains, likeliest_words, lookups
+from perfmodel.decide.diagnosis.first_action import (
+    LISTED,
+    assumed_adapters,
+    checks,
+    explains,
+    likeliest_words,
+    lookups,
+)
 from perfmodel.model.prediction.answer_card import Card
 
 LEAST = 0.05
@@ -93,7 +99,7 @@ def _advice(answer: Diagnosis) -> str:
         return in_sentences((answer.mismatch, _verdict(answer)))
     if answer.verdict == "fast":
         return in_sentences((_verdict(answer), "check that the job is stated as it ran", _taken(answer)))
-    first = [f"first: {action}" for action in lookups(answer)]
+    first = [f"{'then' if place else 'first'}: {each}" for place, each in enumerate(lookups(answer))]
     then = [f"{'then' if first else 'first'}: {action}" for action in checks(answer)]
     verdict = _verdict(answer), _with_others(answer), None if first else _nothing_to_do(answer)
     return in_sentences((*verdict, *first, _cause(answer), *then, _taken(answer)))
@@ -108,11 +114,6 @@ def _nothing_to_do(answer: Diagnosis) -> str | None:
     return asked.get(largest, "nothing says that something is wrong")
 
 
-def assumed_adapters(answer: Diagnosis) -> AssumedAdapters | None:
-    """Return the adapters that were assumed, where a listing that they make slow may be normal otherwise."""
-    return answer.adapters if answer.verdict in ("slow", "unclear") and not answer.mismatch else None
-
-
 def _with_others(answer: Diagnosis) -> str | None:
     """Return what is predicted with another number of adapters than was assumed, as a clause."""
     adapters = assumed_adapters(answer)
@@ -123,7 +124,7 @@ def _with_others(answer: Diagnosis) -> str | None:
     if answer.measured > adapters.high_80:
         place = "above that"
     return (
-        f"{with_others(adapters.other)} {show(adapters.predicted, 'B/s')} would be predicted (80 %: "
+        f"{with_others(adapters.other)}, {show(adapters.predicted, 'B/s')} would be predicted (80 %: "
         f"{show_range(adapters.low_80, adapters.high_80, 'B/s')}), and {rate} is {place}"
     )
 
@@ -146,14 +147,21 @@ def _verdict(answer: Diagnosis) -> str:
         said, adapters = listing_verdict(answer), assumed_adapters(answer)
         if adapters is not None:
             said = f"{with_assumed(adapters.taken)} {said[0].lower()}{said[1:]}"
-        return f"{said}{condition and ','}{condition}"
+        return f"{said}{condition and ','}{condition}{_unexplained(answer)}"
     if answer.verdict == "normal":
         return f"Normal{condition or ' for this job'}"
     ratio = answer.measured / answer.predicted
     head = f"{_HEADS[answer.verdict]} ({_times(ratio)} the predicted time)"
     if answer.verdict == "fast":
         head = f"{_HEADS['fast']} ({_times(1 / ratio)} as fast)"
-    return f"{head}{condition}"
+    return f"{head}{condition}{_unexplained(answer)}"
+
+
+def _unexplained(answer: Diagnosis) -> str:
+    """Return that no cause explains what is slow, to follow the verdict; empty where one does."""
+    likeliest = max((cause.probability for cause in answer.causes), default=0.0)
+    has_one = likeliest < LEAST or likeliest > max(answer.normal, answer.unknown)
+    return "" if has_one or answer.verdict != "slow" else ", and no cause that we know explains it well"
 
 
 def _times(ratio: float) -> str:
@@ -187,8 +195,8 @@ def _cause(answer: Diagnosis) -> str | None:
         said = likeliest_words(answer)
     else:
         said = (
-            f"no cause that we know explains it well: the likeliest is {first.name} ({percent(share)}), and "
-            f"{percent(unknown)} are left for a cause that we do not know"
+            f"the likeliest is {first.name} ({percent(share)}), and {percent(unknown)} are left for a cause "
+            "that we do not know"
         )
     return said if answer.verdict == "slow" else f"as fast as normal, but {said}"
 
@@ -366,10 +374,12 @@ def chance_parts(answer: Diagnosis) -> tuple[str, str, str]:
     known = [cause.probability for cause in answer.causes if not cause.is_assumption]
     causes = f"{percent(sum(known))} one of the {len(known)} causes we know"
     other = f"{percent(answer.unknown)} another cause"
-    assumed = [cause.probability for cause in answer.causes if cause.is_assumption and cause is not first]
+    is_first = first is not None and first.probability > max(answer.normal, LEAST)
+    own = [cause for cause in answer.causes if cause.is_assumption and not (is_first and cause is first)]
+    assumed = [cause.probability for cause in own]
     if sum(assumed) >= LISTED:
         what = "machines are" if answer.kind == "collective" else "job is"
         other += f", {percent(sum(assumed))} that the {what} not as assumed"
-    if first is None or first.probability <= max(answer.normal, LEAST):
+    if first is None or not is_first:
         return share, "that nothing is wrong", f"{_condition(answer)}; {causes}, {other}"
     return percent(first.probability), first.name, f"; {causes}, {other}, {share} {nothing}"

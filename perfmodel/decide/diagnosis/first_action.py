@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from perfmodel.core.sentences import capitalised, in_a_list
 from perfmodel.core.units import percent, show, show_range
-from perfmodel.decide.diagnosis.answer import DiagnosedCause, Diagnosis, NextMeasurement
+from perfmodel.decide.diagnosis.answer import AssumedAdapters, DiagnosedCause, Diagnosis, NextMeasurement
+from perfmodel.decide.diagnosis.assumptions import ADAPTERS
 from perfmodel.decide.diagnosis.next_listing import NOT_TESTED
 
 CLOSE = 1.1
@@ -22,20 +23,25 @@ def tied(answer: Diagnosis) -> list[DiagnosedCause]:
     return [each for each in answer.causes if each.probability >= TIED * answer.causes[0].probability]
 
 
-TRACE = "trace a step and look for what takes longer than predicted (perfmodel trace diff)"
+TRACE = "trace a step and look for what takes longer than predicted (page Trace, or perfmodel trace diff)"
 """What to do about a run that no cause we know explains."""
 
 
 def lookups(answer: Diagnosis) -> list[str]:
-    """Return what to look up first, at most one clause: what was assumed, where the verdict turns on it."""
+    """Return what to look up first, as clauses: what was assumed, where the verdict turns on it."""
     options = [
         f"--{turn.option.replace('_', '-')} (with {turn.other_words} it is {turn.verdict})"
         for turn in answer.turns
     ]
-    turning = {turn.option for turn in answer.turns}
-    if answer.verdict != "normal" and answer.adapters and "nics" not in turning:
-        options.append("--nics, the number of network adapters that each machine uses")
-    return [f"give {in_a_list(options)}"] if options else []
+    actions = [f"give {in_a_list(options)}"] if options else []
+    if assumed_adapters(answer) and "nics" not in {turn.option for turn in answer.turns}:
+        actions += [each.next for each in answer.causes if each.id == ADAPTERS]
+    return actions
+
+
+def assumed_adapters(answer: Diagnosis) -> AssumedAdapters | None:
+    """Return the adapters that were assumed, where a listing that they make slow may be normal otherwise."""
+    return answer.adapters if answer.verdict in ("slow", "unclear") and not answer.mismatch else None
 
 
 def checks(answer: Diagnosis) -> list[str]:
@@ -55,6 +61,8 @@ def checks(answer: Diagnosis) -> list[str]:
         return [] if check.is_assumption and lookups(answer) else [check.next]
     if measurement is None:
         return []
+    if len(pointers(measurement.expected, answer)) < 2:
+        return []  # whatever it gives, it decides nothing
     outcomes = _outcomes(measurement, answer)
     return [TRACE if outcomes is None else f"run {measurement.words}: {outcomes}"]
 
