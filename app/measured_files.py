@@ -110,7 +110,7 @@ def applies(name: str) -> bool:
     listing = listing_in_use()
     if listing is None:
         return True
-    from perfmodel.decide.diagnosis.listing import OF_MACHINES
+    from perfmodel.decide.diagnosis.listed_accelerator import OF_MACHINES
 
     if name.replace("-", "_") in (*OF_MACHINES, "accelerators_per_node", "collective", "skip"):
         return True  # a listing of collectives does not state it
@@ -131,7 +131,7 @@ def named_by_listing() -> str:
     listing = listing_in_use()
     if listing is None:
         return ""
-    from perfmodel.decide.diagnosis.listing import named_accelerator
+    from perfmodel.decide.diagnosis.listed_accelerator import named_accelerator
 
     is_known = named_accelerator(listing, session_hardware.catalogue()) is not None
     return str(listing.accelerator) if is_known else ""
@@ -165,7 +165,7 @@ def _are_contradicted(machines: Sequence[Option]) -> bool:
     listing, catalogue = listing_in_use(), session_hardware.catalogue()
     if listing is None:
         return False
-    from perfmodel.decide.diagnosis.listing import contradicts, stated_accelerator
+    from perfmodel.decide.diagnosis.listed_accelerator import contradicts, stated_accelerator
 
     said = {option.name: newest(option) for option in machines if newest(option)}
     machine = said.get("machine")

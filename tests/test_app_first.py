@@ -309,3 +309,17 @@ def test_an_example_of_diagnose_brings_its_machines_and_its_file():
     sound(test.button(key="preset-All-reduces between two DGX H100").click().run())
     assert {"node": "dgx-h100", "gpus": "16"}.items() <= test.query_params.items()
     assert typed(test.subheader[0].value) == "Is 25.7 GB/s normal between 16 H100s?"
+
+
+def test_adapters_that_a_listing_leaves_open_are_set_by_a_button():
+    """The button fills the field next to the listing; then nothing is assumed of the adapters."""
+    test = uploaded(opened(FIRST[0], **MEASURED), "nccl.txt", OF_A100)
+    sound(button(test, "Say whether that is normal").click().run())
+    assert test.number_input(key="option-nics").value is None
+    assert "With 8 network adapters a machine (assumed), slow" in words(test).replace("**", "")
+    other = test.button(key="other-adapters")
+    (count,) = (word for word in other.label.split() if word.isdigit())
+    sound(other.click().run())
+    assert test.query_params["nics"] == count
+    assert "(assumed)" not in words(test)
+    assert "other-adapters" not in {each.key for each in test.button}

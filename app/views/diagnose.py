@@ -33,10 +33,10 @@ from app.looks import labelled
 from app.measured_files import TYPED
 from app.options import SCENARIO, options
 from app.plain import plain
-from app.state import clear, is_open
+from app.state import choose, clear, is_open
 from app.titles import job_of
 from perfmodel.core.errors import InputError
-from perfmodel.core.units import percent, show
+from perfmodel.core.units import counted, percent, show
 from perfmodel.decide.diagnosis.answer import Diagnosis
 from perfmodel.decide.diagnosis.card import (
     bandwidths,
@@ -54,7 +54,7 @@ from perfmodel.model.prediction.answer_card import LABELS
 
 OF = options("diagnose")
 READ = tuple(OF[name]._replace(session=f"diagnose-{name}") for name in ("collective", "skip"))
-MACHINES = ("node", "inter-link")
+MACHINES = ("node", "inter-link", "nics")
 # Options beside the file of a listing over several hosts, which does not name them.
 LEFT_OPEN = "listing-left-open"
 # Session key: file of the listing for which options were left open.
@@ -165,6 +165,14 @@ def figures(answer: Diagnosis) -> dict[str, answer_card.Shown]:
     return drawn
 
 
+def offer_adapters(answer: Diagnosis) -> None:
+    """Draw a button that takes another number of network adapters than the one assumed."""
+    if answer.adapters is not None:
+        words = f"With {counted(answer.adapters.other, 'network adapter')} a machine"
+        values = {OF["nics"]: answer.adapters.other}
+        st.button(words, on_click=choose, args=(values,), key="other-adapters")
+
+
 def causes(answer: Diagnosis) -> None:
     """List what may be the case, the likeliest first, each cause with what it would mean and what to try."""
     if answer.verdict == "fast" or not answer.causes:
@@ -235,6 +243,7 @@ def page() -> None:
         st.subheader(plain(title(answer, request.picked.get("workload"))), anchor=False)
         answer_card.show(answer.card, figures(answer), without=("chance", "time"))
         measured_files.offer_listed()
+        offer_adapters(answer)
     if answer.kind == "training":
         charts.draw(diagnosis_charts.in_interval(answer), "interval", answer.sentence, height=300)
         st.caption("Bar: 80 % of such jobs. Of each cause the time that it would give, and its chance.")

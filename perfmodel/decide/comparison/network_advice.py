@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from perfmodel.core.command_line import command_line
 from perfmodel.core.errors import InputError
-from perfmodel.core.units import plural
+from perfmodel.core.sentences import capitalised
+from perfmodel.decide.assumed_adapters import with_assumed, with_others
 from perfmodel.decide.comparison.case import Case
 from perfmodel.decide.comparison.reasons import (
     NETWORK,
@@ -124,12 +125,9 @@ def other_adapters(standing: Standing, best: Best) -> OtherAdapters | None:
     ratio = ratio_between(every[1], every[0], best.first.name, best.case.catalogue)
     if _kind(best._replace(ratio=ratio), standing) == _kind(best, standing):
         return None
-    number = f"all {wanted}" if wanted > 1 else "one"
-    return OtherAdapters(
-        f"With {count} {plural('network adapter', count)} a machine (assumed),",
-        wanted,
-        f"With {number} (--nics {wanted}) {best.case.name} would be {about_as_fast(ratio)}.",
-    )
+    condition = capitalised(with_others(wanted, is_all=wanted > 1))
+    sentence = f"{condition} {best.case.name} would be {about_as_fast(ratio)}."
+    return OtherAdapters(capitalised(with_assumed(count)), wanted, sentence)
 
 
 def other_count(prediction: Prediction, catalogue: Catalogue | None) -> int | None:

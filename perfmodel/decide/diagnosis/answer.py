@@ -94,6 +94,23 @@ class TurningDefault(Record):
     """The other value in words."""
 
 
+class AssumedAdapters(Record):
+    """The number of network adapters of a machine that nothing states, and another that fits the listing."""
+
+    taken: int
+    """The number that was assumed."""
+    other: int
+    """Of the other usual numbers the one that fits best."""
+    probability: float
+    """Probability that it is another number, and nothing is wrong."""
+    predicted: float
+    """Bus bandwidth of the largest message with the other number [B/s]."""
+    low_80: float
+    """Lower end of its 80 % interval [B/s]."""
+    high_80: float
+    """Upper end [B/s]."""
+
+
 class SimilarMeasurement(Record):
     """A published measurement most like the run."""
 
@@ -146,6 +163,8 @@ class Diagnosis(Record):
     """What the measurement says of the hardware that contradicts the stated one; None where nothing does."""
     turns: list[TurningDefault] = fresh(list)
     """Options left open of which another usual value changes the verdict."""
+    adapters: AssumedAdapters | None = None
+    """Of a listing the network adapters that were assumed, where another number may explain it."""
     job: str
     """The machines and the job, in words."""
     normal: float

@@ -16,8 +16,17 @@ from perfmodel.model.setting.resolve import Setting
 
 FITS = 0.5
 """Least probability that a job with another value of an option fits, for which that value counts as usual."""
-MACHINE = "machine"
-"""Id of the cause that the machines of a listing are others."""
+MACHINE, ADAPTERS = "machine", "adapters"
+"""Ids of the causes that the machines of a listing are others, and that each uses other adapters."""
+_OF_LISTINGS = {
+    "node": (MACHINE, "other machines", "look it up, and give --node"),
+    "nics": (
+        ADAPTERS,
+        "other adapters",
+        "look up how many network adapters each machine uses, and give --nics",
+    ),
+}
+"""Option left open -> id and name of the cause that it has another value, and what to do about it."""
 _OF_JOBS = {
     "local_batch_size": ("batch", "another batch", "the batch is not {taken} each, the default"),
     "global_batch_size": ("batch", "another batch", "the batch of a step is not {taken}, the default"),
@@ -52,7 +61,7 @@ def assumptions_of_listing(
     catalogue: Catalogue,
     point_with: Callable[[str, int | str], Point | None],
 ) -> Iterator[Cause]:
-    """Yield the cause that the machines of a listing are others than was taken.
+    """Yield the causes that the machines of a listing, or their adapters, are others than was taken.
 
     Parameters
     ----------
@@ -61,13 +70,29 @@ def assumptions_of_listing(
     point_with : returns the collective with an option changed; None where it cannot run so
     """
     for option in left_open_of_listing(scenario, point, catalogue):
-        if option.option != "node":
+        if option.option == "nics" and not adapters_assumed(scenario, point, catalogue):
             continue
-        points = {option.other_words(other): point_with("node", other) for other in option.others}
+        id, name, to_do = _OF_LISTINGS[option.option]
+        points = {other: point_with(option.option, other) for other in option.others}
         variants = [
-            Variant(words, curve(place_of(other), fitted().parameters))
-            for words, other in points.items()
-            if other is not None
+            Variant(_variant_words(option, other), curve(place_of(at), fitted().parameters))
+            for other, at in points.items()
+            if at is not None
         ]
-        words = f"{option.words.replace(' are ', ' are not ', 1)}, the default"
-        yield Cause(MACHINE, "other machines", words, "look it up, and give --node", tuple(variants))
+        words = f"{option.words.replace(' are ', ' are not ', 1).replace(' uses ', ' does not use ', 1)}"
+        yield Cause(id, name, f"{words}, the default", to_do, tuple(variants), True)
+
+
+def _variant_words(option: LeftOpen, other: int | str) -> str:
+    """Return a machine in words, another value as it is given."""
+    return option.other_words(other) if option.option == "node" else f"--{option.option} {other}"
+
+
+def adapters_assumed(scenario: Scenario, point: Point, catalogue: Catalogue) -> bool:
+    """Return whether nothing that was given says how many network adapters each machine of a listing uses.
+
+    A machine that is named says it of its own network, where it is used whole.
+    """
+    if scenario.node is None or scenario.inter_link is not None:
+        return scenario.nics is None
+    return scenario.nics is None and point.host_nics != catalogue.node(scenario.node).nics

@@ -10,14 +10,30 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from perfmodel.core.sentences import in_sentences
+from perfmodel.core.sentences import capitalised, in_sentences
 from perfmodel.core.units import per_cent, percent, show, show_range, three_digits
-from perfmodel.decide.diagnosis.answer import DiagnosedCause, DiagnosedSize, Diagnosis, Pace, Verdict
-from perfmodel.decide.diagnosis.first_action import first_actions, likeliest_words
+from perfmodel.decide.assumed_adapters import with_assumed, with_others
+from perfmodel.decide.diagnosis.answer import (
+    DiagnosedCause,
+    DiagnosedSize,
+    Diagnosis,
+    Pace,
+    Verdict,
+)
+from perfmodel.decide.diagnosis.first_action import (
+    LISTED,
+    assumed_adapters,
+    checks,
+    explains,
+    likeliest_words,
+    lookups,
+)
 from perfmodel.model.prediction.answer_card import Card
 
 LEAST = 0.05
 """Least probability of a cause that is named."""
+NEAR = 0.1
+"""Relative distance below an interval up to which a bandwidth is just under it."""
 AS_MEASURED = 0.05
 """Relative difference from the measured time below which a time is about that."""
 
@@ -70,30 +86,47 @@ def with_card(limit: str, rests_on: str, pace: Pace, **fields: Any) -> Diagnosis
 
 def _sentence(answer: Diagnosis) -> str:
     """Return the verdict and what is likeliest."""
-    said = "; ".join(part for part in (_verdict(answer), _cause(answer)) if part)
-    return said if answer.kind == "collective" else f"{said} ({_reached(answer)})"
+    said = "; ".join(part for part in (_verdict(answer), _with_others(answer), _cause(answer)) if part)
+    return capitalised(said) if answer.kind == "collective" else f"{said} ({_reached(answer)})"
 
 
 def _advice(answer: Diagnosis) -> str:
-    """Return the verdict, what to do first, what is likeliest, and which machine was taken.
+    """Return the verdict, what to look up, what is likeliest, what to do, and which machine was taken.
 
     That a listing is of other machines than the stated ones comes before all.
     """
     if answer.mismatch:
         return in_sentences((answer.mismatch, _verdict(answer)))
-    return in_sentences((_verdict(answer), *_actions(answer), _cause(answer), _taken(answer)))
-
-
-def _actions(answer: Diagnosis) -> list[str]:
-    """Return what to do first and then, as clauses."""
     if answer.verdict == "fast":
-        return ["check that the job is stated as it ran"]
-    if answer.verdict == "normal" and not answer.turns:
-        largest = answer.sizes[-1].verdict if answer.sizes else "normal"
-        asked = {"slow": "", "fast": "check that the machines are stated as they are"}
-        return [asked.get(largest, "nothing says that something is wrong")]
-    actions = first_actions(answer)
-    return [f"{'then' if index else 'first'}: {action}" for index, action in enumerate(actions)]
+        return in_sentences((_verdict(answer), "check that the job is stated as it ran", _taken(answer)))
+    first = [f"{'then' if place else 'first'}: {each}" for place, each in enumerate(lookups(answer))]
+    then = [f"{'then' if first else 'first'}: {action}" for action in checks(answer)]
+    verdict = _verdict(answer), _with_others(answer), None if first else _nothing_to_do(answer)
+    return in_sentences((*verdict, *first, _cause(answer), *then, _taken(answer)))
+
+
+def _nothing_to_do(answer: Diagnosis) -> str | None:
+    """Return what is said of a normal measurement in place of what to do; None of others."""
+    if answer.verdict != "normal":
+        return None
+    largest = answer.sizes[-1].verdict if answer.sizes else "normal"
+    asked = {"slow": None, "fast": "check that the machines are stated as they are"}
+    return asked.get(largest, "nothing says that something is wrong")
+
+
+def _with_others(answer: Diagnosis) -> str | None:
+    """Return what is predicted with another number of adapters than was assumed, as a clause."""
+    adapters = assumed_adapters(answer)
+    if adapters is None:
+        return None
+    of, rate = answer.measured / adapters.low_80, show(answer.measured, "B/s")
+    place = "within that" if of >= 1 else "just under that" if of >= 1 - NEAR else "under that"
+    if answer.measured > adapters.high_80:
+        place = "above that"
+    return (
+        f"{with_others(adapters.other)}, {show(adapters.predicted, 'B/s')} would be predicted (80 %: "
+        f"{show_range(adapters.low_80, adapters.high_80, 'B/s')}), and {rate} is {place}"
+    )
 
 
 def _taken(answer: Diagnosis) -> str | None:
@@ -111,14 +144,24 @@ def _verdict(answer: Diagnosis) -> str:
     """Return the verdict as a clause, with the defaults that it turns on."""
     condition = _condition(answer)
     if answer.kind == "collective":
-        return f"{listing_verdict(answer)}{condition and ','}{condition}"
+        said, adapters = listing_verdict(answer), assumed_adapters(answer)
+        if adapters is not None:
+            said = f"{with_assumed(adapters.taken)} {said[0].lower()}{said[1:]}"
+        return f"{said}{condition and ','}{condition}{_unexplained(answer)}"
     if answer.verdict == "normal":
         return f"Normal{condition or ' for this job'}"
     ratio = answer.measured / answer.predicted
     head = f"{_HEADS[answer.verdict]} ({_times(ratio)} the predicted time)"
     if answer.verdict == "fast":
         head = f"{_HEADS['fast']} ({_times(1 / ratio)} as fast)"
-    return f"{head}{condition}"
+    return f"{head}{condition}{_unexplained(answer)}"
+
+
+def _unexplained(answer: Diagnosis) -> str:
+    """Return that no cause explains what is slow, to follow the verdict; empty where one does."""
+    likeliest = max((cause.probability for cause in answer.causes), default=0.0)
+    has_one = likeliest < LEAST or likeliest > max(answer.normal, answer.unknown)
+    return "" if has_one or answer.verdict != "slow" else ", and no cause that we know explains it well"
 
 
 def _times(ratio: float) -> str:
@@ -132,8 +175,9 @@ def _times(ratio: float) -> str:
 
 def _condition(answer: Diagnosis) -> str:
     """Return the defaults that the verdict holds for, with a space before; empty where it turns on none."""
-    taken = " and ".join(turn.words for turn in answer.turns)
-    return f" if {taken}, the default{'s' * (len(answer.turns) > 1)}" if taken else ""
+    first = "nics" if assumed_adapters(answer) else None
+    turns = [turn.words for turn in answer.turns if turn.option != first]
+    return f" if {' and '.join(turns)}, the default{'s' * (len(turns) > 1)}" if turns else ""
 
 
 def _cause(answer: Diagnosis) -> str | None:
@@ -146,13 +190,13 @@ def _cause(answer: Diagnosis) -> str | None:
     if normal >= max(unknown, share):
         return f"slower than normal, but no cause is likelier than that nothing is wrong ({percent(normal)})"
     if first is None or share < LEAST:
-        said = f"none of the causes we know explains it ({percent(unknown)} that it is another)"
+        said = f"none of the causes we know explains it ({percent(unknown)} that it is another cause)"
     elif share > unknown:
         said = likeliest_words(answer)
     else:
         said = (
-            f"likeliest of the causes we know, together {percent(_known(answer))}: {first.words} "
-            f"({percent(share)}); {percent(unknown)} that it is none of them"
+            f"the likeliest is {first.name} ({percent(share)}), and {percent(unknown)} are left for a cause "
+            "that we do not know"
         )
     return said if answer.verdict == "slow" else f"as fast as normal, but {said}"
 
@@ -294,9 +338,12 @@ def own_error(answer: Diagnosis) -> str | None:
         return None
     is_run = answer.kind == "training"
     factor = answer.high_80 / answer.predicted if is_run else answer.predicted / answer.low_80
+    over = f"10 % of such {'jobs' if is_run else 'listings'} take over {_times(factor)} the predicted time"
+    if all(explains(each, answer) for each in named):
+        return f"{over}, so a cause that predicts less than was measured may still be the one"
+    least, took = show(answer.measured / factor, "s"), show(answer.measured, "s")
     return (
-        f"10 % of such {'jobs' if is_run else 'listings'} take over {_times(factor)} the predicted time, so "
-        "a cause that predicts less than was measured may still be the one"
+        f"{over}: a cause that predicts under {least} hardly explains the {took} alone, but may with another"
     )
 
 
@@ -319,17 +366,20 @@ def _chance(answer: Diagnosis) -> str:
 def chance_parts(answer: Diagnosis) -> tuple[str, str, str]:
     """Return the chance that is said first, what it is of, and the other chances.
 
+    That what was assumed is otherwise is said by itself: nothing is wrong then.
     Where a cause is likelier than that nothing is wrong, the likeliest comes first.
     """
     first = answer.causes[0] if answer.causes else None
     share, nothing = percent(answer.normal), f"that nothing is wrong{_condition(answer)}"
-    causes = f"{percent(_known(answer))} one of the {len(answer.causes)} causes we know"
-    other = f"{percent(answer.unknown)} another"
-    if first is None or first.probability <= max(answer.normal, LEAST):
-        return share, "that nothing is wrong", f"{_condition(answer)}, {causes}, {other}"
+    known = [cause.probability for cause in answer.causes if not cause.is_assumption]
+    causes = f"{percent(sum(known))} one of the {len(known)} causes we know"
+    other = f"{percent(answer.unknown)} another cause"
+    is_first = first is not None and first.probability > max(answer.normal, LEAST)
+    own = [cause for cause in answer.causes if cause.is_assumption and not (is_first and cause is first)]
+    assumed = [cause.probability for cause in own]
+    if sum(assumed) >= LISTED:
+        what = "machines are" if answer.kind == "collective" else "job is"
+        other += f", {percent(sum(assumed))} that the {what} not as assumed"
+    if first is None or not is_first:
+        return share, "that nothing is wrong", f"{_condition(answer)}; {causes}, {other}"
     return percent(first.probability), first.name, f"; {causes}, {other}, {share} {nothing}"
-
-
-def _known(answer: Diagnosis) -> float:
-    """Return the probability of all causes together."""
-    return sum(cause.probability for cause in answer.causes)

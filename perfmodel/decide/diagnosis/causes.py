@@ -55,6 +55,8 @@ class Cause(NamedTuple):
     next: str
     """What tells it from others, or mends it."""
     variants: tuple[Variant, ...]
+    is_assumption: bool = False
+    """Whether it is that the machines are not as they were taken; nothing is wrong then."""
 
 
 def causes_of(point: Point, p: Values, catalogue: Catalogue) -> list[Cause]:

@@ -1,4 +1,4 @@
-"""What to do first about a slow run or listing, and which causes each result would point to."""
+"""What to do about a slow run or listing, and which causes each result would point to."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from perfmodel.core.sentences import capitalised, in_a_list
 from perfmodel.core.units import percent, show, show_range
-from perfmodel.decide.diagnosis.answer import DiagnosedCause, Diagnosis, NextMeasurement
+from perfmodel.decide.diagnosis.answer import AssumedAdapters, DiagnosedCause, Diagnosis, NextMeasurement
+from perfmodel.decide.diagnosis.assumptions import ADAPTERS
 from perfmodel.decide.diagnosis.next_listing import NOT_TESTED
 
 CLOSE = 1.1
@@ -22,31 +23,48 @@ def tied(answer: Diagnosis) -> list[DiagnosedCause]:
     return [each for each in answer.causes if each.probability >= TIED * answer.causes[0].probability]
 
 
-def first_actions(answer: Diagnosis) -> list[str]:
-    """Return what to do first and then, each as a clause; of what is normal only what to give.
+TRACE = "trace a step and look for what takes longer than predicted (page Trace, or perfmodel trace diff)"
+"""What to do about a run that no cause we know explains."""
 
-    What was assumed is looked up first, where the verdict turns on it.  The likeliest cause has its own
-    check; where it is not likelier than that none is known, or another is as likely, a measurement tells
-    them apart.
-    """
+
+def lookups(answer: Diagnosis) -> list[str]:
+    """Return what to look up first, as clauses: what was assumed, where the verdict turns on it."""
     options = [
         f"--{turn.option.replace('_', '-')} (with {turn.other_words} it is {turn.verdict})"
         for turn in answer.turns
     ]
     actions = [f"give {in_a_list(options)}"] if options else []
+    if assumed_adapters(answer) and "nics" not in {turn.option for turn in answer.turns}:
+        actions += [each.next for each in answer.causes if each.id == ADAPTERS]
+    return actions
+
+
+def assumed_adapters(answer: Diagnosis) -> AssumedAdapters | None:
+    """Return the adapters that were assumed, where a listing that they make slow may be normal otherwise."""
+    return answer.adapters if answer.verdict in ("slow", "unclear") and not answer.mismatch else None
+
+
+def checks(answer: Diagnosis) -> list[str]:
+    """Return what to do about a slow measurement, at most one clause.
+
+    The likeliest cause has its own check; where it is not likelier than that none is known, or another is as
+    likely, a measurement tells them apart.
+    """
     if answer.verdict == "normal":
-        return actions
+        return []
     likeliest = [each for each in tied(answer) if not each.is_assumption]
     measurement = _telling(answer, likeliest)
     best = answer.causes[0] if answer.causes else None
     has_check = best is not None and best.probability > max(answer.normal, answer.unknown)
     if best is not None and has_check and (len(likeliest) == 1 or measurement is None):
         check = likeliest[0] if likeliest else best
-        if not (check.is_assumption and answer.turns):
-            actions.append(check.next)
-    elif measurement is not None:
-        actions.append(f"run {measurement.words}: {_expected(measurement, answer)}")
-    return actions
+        return [] if check.is_assumption and lookups(answer) else [check.next]
+    if measurement is None:
+        return []
+    if len(pointers(measurement.expected, answer)) < 2:
+        return []  # whatever it gives, it decides nothing
+    outcomes = _outcomes(measurement, answer)
+    return [TRACE if outcomes is None else f"run {measurement.words}: {outcomes}"]
 
 
 def _telling(answer: Diagnosis, likeliest: Sequence[DiagnosedCause]) -> NextMeasurement | None:
@@ -64,10 +82,41 @@ def _telling(answer: Diagnosis, likeliest: Sequence[DiagnosedCause]) -> NextMeas
     return best if best is not None and ratio(best) > CLOSE else None
 
 
-def _expected(measurement: NextMeasurement, answer: Diagnosis) -> str:
-    """Return the results that a measurement may have, each with the causes that it points to."""
-    (first, of_first), *others = pointers(measurement.expected, answer)
-    return "; ".join([f"{first} would point to {of_first}", *(f"{value} to {of}" for value, of in others)])
+def _outcomes(measurement: NextMeasurement, answer: Diagnosis) -> str | None:
+    """Return the results that a measurement may have, each with the causes that it points to.
+
+    A result that only causes too weak for what was measured would give rules the others out, and says what to
+    do then.  None where every cause is too weak.
+    """
+    strong, weak = [], []
+    for value, causes in _groups(measurement.expected, answer):
+        able = {each.id for each in answer.causes if explains(each, answer)} | {"normal"}
+        names = [name for id, name in causes.items() if id in able]
+        if names:
+            strong.append((value, names))
+        else:
+            weak.append(value)
+    if not strong:
+        return None
+    (first, of_first), *others = strong
+    said = [f"{first} would point to {', '.join(of_first)}"]
+    said += [f"{value} to {', '.join(of)}" for value, of in others]
+    if weak:
+        out = in_a_list(name for _, names in strong for name in names)
+        said.append(
+            f"{' or '.join(weak)} would rule out {out}, and no other cause that we know explains "
+            f"{show(answer.measured, 's')} alone: then {TRACE}"
+        )
+    return "; ".join(said)
+
+
+def explains(cause: DiagnosedCause, answer: Diagnosis) -> bool:
+    """Return whether a cause by itself may explain a run: whether its 80 % interval holds what was measured.
+
+    Of a listing, which is weighed size by size, every cause may.
+    """
+    is_listing = answer.kind == "collective"
+    return is_listing or cause.predicted_time * answer.high_80 >= answer.measured * answer.predicted
 
 
 def pointers(expected: Mapping[str, float], answer: Diagnosis) -> list[tuple[str, str]]:
@@ -75,21 +124,26 @@ def pointers(expected: Mapping[str, float], answer: Diagnosis) -> list[tuple[str
 
     Causes that are not listed are left out, and so is that nothing is wrong where that is as unlikely.
     """
+    return [(value, ", ".join(causes.values())) for value, causes in _groups(expected, answer)]
+
+
+def _groups(expected: Mapping[str, float], answer: Diagnosis) -> list[tuple[str, dict[str, str]]]:
+    """Return expected values as ``pointers``, each with the names of its causes by their ids."""
     unit = "s" if answer.kind == "training" else "B/s"
     known = {cause.id: (cause.name, cause.probability) for cause in answer.causes}
     known["normal"] = ("nothing wrong", answer.normal)
     likely = {cause: value for cause, value in expected.items() if known[cause][1] >= LISTED}
-    groups: list[list[tuple[float, str]]] = []
+    groups: list[dict[str, float]] = []
     for cause, value in sorted(likely.items(), key=lambda each: each[1]):
-        if not groups or value > CLOSE * groups[-1][0][0]:
-            groups.append([])
-        groups[-1].append((value, known[cause][0]))
-    return [(_values(group, unit), ", ".join(name for _, name in group)) for group in groups]
+        if not groups or value > CLOSE * min(groups[-1].values()):
+            groups.append({})
+        groups[-1][cause] = value
+    return [(_values(group, unit), {cause: known[cause][0] for cause in group}) for group in groups]
 
 
-def _values(group: Sequence[tuple[float, str]], unit: str) -> str:
-    """Return the first and the last value of a group as text, which may be one."""
-    first, last = group[0][0], group[-1][0]
+def _values(group: Mapping[str, float], unit: str) -> str:
+    """Return the least and the largest value of a group as text, which may be one."""
+    first, last = min(group.values()), max(group.values())
     alike = show(first, unit) == show(last, unit)
     return show(first, unit) if alike else show_range(first, last, unit)
 

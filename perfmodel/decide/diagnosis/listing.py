@@ -12,6 +12,7 @@ from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.problem import TAKEN, Note, Words
 from perfmodel.core.units import show
 from perfmodel.decide.diagnosis.answer import (
+    AssumedAdapters,
     DiagnosedCause,
     DiagnosedSize,
     Diagnosis,
@@ -20,8 +21,15 @@ from perfmodel.decide.diagnosis.answer import (
     TurningDefault,
     Verdict,
 )
-from perfmodel.decide.diagnosis.assumptions import MACHINE, assumptions_of_listing
-from perfmodel.decide.diagnosis.card import verdict_of, with_card
+from perfmodel.decide.diagnosis.assumptions import ADAPTERS, assumptions_of_listing
+from perfmodel.decide.diagnosis.card import LEAST, verdict_of, with_card
+from perfmodel.decide.diagnosis.listed_accelerator import (
+    MACHINES,
+    OF_MACHINES,
+    mismatch_of,
+    named_accelerator,
+    of_accelerators,
+)
 from perfmodel.decide.diagnosis.next_listing import next_listings
 from perfmodel.decide.diagnosis.turning import Trial, left_open_of_listing, turning_defaults
 from perfmodel.decide.diagnosis.weighed import Weighed, Weights, weigh
@@ -29,7 +37,6 @@ from perfmodel.decide.quote.similar_runs import similar_collectives
 from perfmodel.equations.bandwidths import bus_bandwidth
 from perfmodel.evidence.accuracy.source_titles import source_titles
 from perfmodel.evidence.traces.nccl_tests import Timings
-from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.machine_words import accelerator_words, link_words
 from perfmodel.model.collectives.place import Point
@@ -39,24 +46,6 @@ from perfmodel.model.prediction.collectives.bus_bandwidth_words import above_por
 from perfmodel.model.prediction.collectives.collective_fabric import fabric_of
 from perfmodel.model.prediction.collectives.collective_spread import interval_of
 from perfmodel.model.prediction.intervals.ratio import chance_above_one
-
-OF_MACHINES = (
-    "accelerator",
-    "node",
-    "intra_link",
-    "inter_link",
-    "nics",
-    "connections",
-    "network_cap",
-    "transport",
-    "rack_nodes",
-    "oversubscription",
-    "placement",
-    "torus_dimensions",
-)
-"""Options of a job that say where its collectives run."""
-_MACHINES = {"accelerator", "node", "intra_link"}
-"""Of these, one says what the machines are."""
 
 
 def diagnose_listing(
@@ -77,7 +66,7 @@ def diagnose_listing(
         cannot hold its ranks
     """
     named = named_accelerator(timings, catalogue)
-    mismatch = _mismatch(timings, scenario, named, catalogue)
+    mismatch = mismatch_of(timings, scenario, named, catalogue)
     try:
         point = point_of(timings, scenario, collective, catalogue)
     except InputError as error:
@@ -94,15 +83,16 @@ def diagnose_listing(
     def smaller(ranks: int, nodes: int) -> Point:
         return _fabric(ranks, nodes, point.collective, best.message_bytes, timings, scenario, catalogue)
 
-    program = f"listing of {point.collective}: {len(rows)} sizes over {point.group_size} ranks"
+    hosts = f"{point.hosts} host{'s' * (point.hosts != 1)}{of_accelerators(timings, scenario, named)}"
     return with_card(
         limit="",
         rests_on="data sheets and a fit to published listings",
         pace=pace,
         kind="collective",
-        reading=f"{program} on {point.hosts} host{'s' * (point.hosts != 1)}{_on(timings, scenario, named)}",
+        reading=f"listing of {point.collective}: {len(rows)} sizes over {point.group_size} ranks on {hosts}",
         mismatch=mismatch,
         turns=[] if mismatch else _turns(timings, weights, scenario, point, catalogue),
+        adapters=_adapters(timings, weights, scenario, point, catalogue),
         job=_job(point),
         normal=weights.normal,
         unknown=weights.unknown,
@@ -140,6 +130,27 @@ def _turns(
         return Trial(_pace(weights), float(np.mean(weights.errors)), lambda: _verdict(weights))
 
     return turning_defaults(_verdict(own), left_open_of_listing(scenario, point, catalogue), attempt)
+
+
+def _adapters(
+    timings: Timings, weights: Weights, scenario: Scenario, point: Point, catalogue: Catalogue
+) -> AssumedAdapters | None:
+    """Return the adapters that were assumed, with the number that fits best; None where no other may."""
+    best = next((each for each in weights.causes if each.cause.id == ADAPTERS), None)
+    if best is None or best.probability < LEAST:
+        return None
+    other = int(best.variant.words.split()[-1])
+    changed = scenario.model_copy(update={"nics": other})
+    at, largest = point_of(timings, changed, point.collective, catalogue), timings.rows[-1]
+    row = _size(at, largest.message_bytes, largest.time, float(best.times[-1]))
+    return AssumedAdapters(
+        taken=int(point.nics if point.host_nics is None else point.host_nics),
+        other=other,
+        probability=best.probability,
+        predicted=row.predicted_bus_bandwidth,
+        low_80=_bus(at, row.message_bytes, row.high_80),
+        high_80=_bus(at, row.message_bytes, row.low_80),
+    )
 
 
 def _weigh(timings: Timings, point: Point, scenario: Scenario, catalogue: Catalogue) -> Weights:
@@ -204,61 +215,9 @@ def _fabric(
     """Return a collective over ranks of the machines of a listing."""
     machines = {name: getattr(scenario, name) for name in OF_MACHINES if name in scenario.model_fields_set}
     named = named_accelerator(timings, catalogue)
-    if named is not None and not _MACHINES & machines.keys():
+    if named is not None and not MACHINES & machines.keys():
         machines["accelerator"] = named.id
     return fabric_of(ranks, catalogue, nodes=nodes, **machines).of(collective, message_bytes)
-
-
-def named_accelerator(timings: Timings, catalogue: Catalogue) -> Accelerator | None:
-    """Return the accelerator that a listing names; None where it names none that is known."""
-    try:
-        return catalogue.accelerator(timings.accelerator) if timings.accelerator else None
-    except InputError:
-        return None
-
-
-def stated_accelerator(accelerator: str | None, node: str | None, catalogue: Catalogue) -> Accelerator | None:
-    """Return the accelerator that options state, by itself or by its machine; None of unknown ones."""
-    try:
-        id = accelerator or (catalogue.node(node).accelerator if node else None)
-        return catalogue.accelerator(id) if id else None
-    except InputError:
-        return None
-
-
-def contradicts(stated: Accelerator | None, timings: Timings, catalogue: Catalogue) -> bool:
-    """Return whether a listing names a known accelerator that is another than the stated one."""
-    named = named_accelerator(timings, catalogue)
-    if named is None or stated is None:
-        return False
-    return stated.id not in (named.id, *catalogue.others("accelerators", str(timings.accelerator)))
-
-
-def _on(timings: Timings, scenario: Scenario, named: Accelerator | None) -> str:
-    """Return what a listing says of its accelerators, and which machine is taken by that."""
-    if timings.accelerator is None:
-        return ""
-    is_taken = named is not None and not _MACHINES & scenario.model_fields_set
-    taken = f", taken as --accelerator {named.id}" if named is not None and is_taken else ""
-    return f", of {timings.accelerator}{taken}"
-
-
-def _mismatch(
-    timings: Timings, scenario: Scenario, named: Accelerator | None, catalogue: Catalogue
-) -> str | None:
-    """Return that a listing names other accelerators than the stated ones, and which options to leave out."""
-    given = {name: getattr(scenario, name) for name in OF_MACHINES if name in scenario.model_fields_set}
-    accelerator, node = given.get("accelerator"), given.get("node")
-    stated = stated_accelerator(accelerator, node, catalogue)
-    if stated is None or named is None or not contradicts(stated, timings, catalogue):
-        return None
-    of_node = stated_accelerator(None, node, catalogue)
-    is_its_machine = of_node is not None and not contradicts(of_node, timings, catalogue)
-    out = [name for name in given if name == "accelerator" or (name in _MACHINES and not is_its_machine)]
-    options = " and ".join(f"--{name.replace('_', '-')}" for name in out)
-    right = f", or give --node {named.usual_node}" if out == ["node"] and named.usual_node else ""
-    words = f"the listing is of {timings.accelerator}, not of {accelerator_words(stated)}"
-    return f"{words} as given: leave out {options}{right}"
 
 
 def _ranks(collective: str, timings: Timings) -> int | None:
@@ -331,7 +290,7 @@ def _cause(each: Weighed, rows: Sequence[DiagnosedSize]) -> DiagnosedCause:
         measured_time=row.measured_time,
         message_bytes=row.message_bytes,
         next=each.cause.next,
-        is_assumption=each.cause.id == MACHINE,
+        is_assumption=each.cause.is_assumption,
     )
 
 

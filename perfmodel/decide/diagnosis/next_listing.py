@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from perfmodel.decide.diagnosis.answer import NextMeasurement
-from perfmodel.decide.diagnosis.assumptions import MACHINE
+from perfmodel.decide.diagnosis.assumptions import ADAPTERS, MACHINE
 from perfmodel.decide.diagnosis.causes import causes_of
 from perfmodel.decide.diagnosis.next_measurement import TELLING, spread_of
 from perfmodel.decide.diagnosis.weighed import Weighed, Weights
@@ -15,8 +15,8 @@ from perfmodel.model.collectives.all_reduce import Curve
 from perfmodel.model.collectives.model import curve, fitted
 from perfmodel.model.collectives.place import Point, place_of
 
-NOT_TESTED = ("slow-rank", MACHINE)
-"""Causes of which fewer ranks say nothing: which rank is slow is not known, and the machines are the same."""
+NOT_TESTED = ("slow-rank", MACHINE, ADAPTERS)
+"""Causes of which fewer ranks say nothing: which rank is slow is not known; what was assumed is looked up."""
 MOST_CAUSES = 5
 """Most causes that are told apart, the likeliest."""
 

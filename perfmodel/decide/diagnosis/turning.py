@@ -120,6 +120,8 @@ def left_open_of_job(scenario: Scenario, setting: Setting) -> Iterator[LeftOpen]
 def left_open_of_listing(scenario: Scenario, point: Point, catalogue: Catalogue) -> Iterator[LeftOpen]:
     """Yield adapters of a machine and the machine, where they were not given.
 
+    The machines differ in their links: of those that differ in their adapters alone the number is the option.
+
     Parameters
     ----------
     scenario : machines, as they were given
@@ -136,8 +138,8 @@ def left_open_of_listing(scenario: Scenario, point: Point, catalogue: Catalogue)
         yield LeftOpen("nics", taken, tuple(sorted(counts)), words)
     if scenario.node is None and chip is not None:
         machine = catalogue.node(chip.usual_node or GENERIC_NODE)
+        links = machine.intra_link, machine.inter_link
         networks = {(node.intra_link, node.inter_link, node.nics): node.id for node in alike[::-1]}
-        networks.pop((machine.intra_link, machine.inter_link, machine.nics), None)
+        others = tuple(sorted(id for network, id in networks.items() if network[:2] != links))
         words = f"the machines are {node_words(machine)}"
-        others = tuple(sorted(networks.values()))
         yield LeftOpen("node", machine.id, others, words, lambda id: node_words(catalogue.node(str(id))))
