@@ -224,7 +224,7 @@ def test_a_plan_shows_what_limits_it_and_the_range_of_its_figures():
     surer = opened("plan", instance="p3.16xlarge", epochs="90", deadline="24h", confidence="95%")
     assert re.search(r"; 95 % likely to take at most [\d.]+ h and ", words(surer))
     figure = json.loads(test.get("plotly_chart")[0].proto.spec)
-    (star,) = [trace for trace in figure["data"] if trace["name"] == "chosen, with its 80 % intervals"]
+    (star,) = [trace for trace in figure["data"] if trace["name"] == "chosen, 80 %: bars"]
     assert all(star[f"error_{axis}"]["array"][0] > 0 for axis in "xy")
     (lines,) = [each.value for each in test.markdown if each.value.startswith("* ")]
     assert len(lines.splitlines()) <= 3  # the others are in a fold

@@ -128,7 +128,7 @@ def draw_front(
         return
     mark = "chosen" if result["met"] else "surest"
     drawn = scatter_charts.pareto(result["front"], lost(result), plan, goal.deadline, goal.budget, mark)
-    event = charts.draw(drawn, "plan", result["verdict"][0], height=440, on_select="rerun")
+    event = charts.draw(drawn, "plan", result["verdict"][0], height=400, on_select="rerun")
     st.caption("Click a point, or a row below, to load it into Predict")
     load(rows_of(result), event, goal.workload, request.picked)
 

@@ -315,5 +315,6 @@ def chance_words(plan: Row, goal: Goal, prediction: Prediction) -> str:
     words = f"{percent(sure)} to fit and to keep the {goal.limits.words.replace(' and ', ' and the ')}"
     if len(risks) > 1 and sure <= SURE:
         named = {name: risk for name, risk in risks.items() if risk >= NAMED_RISK * max(risks.values())}
-        words += f"; risks: {', '.join(f'{name} {percent(risk)}' for name, risk in named.items())}"
+        each = ", ".join(f"{name} {percent(risk)}" for name, risk in named.items())
+        words += f"; {plural('risk', len(named))}: {each}"
     return f"{words}{rough_words(prediction, goal.confidence)}"
