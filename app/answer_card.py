@@ -50,8 +50,8 @@ def cut(text: str) -> Shown | None:
 
     None where it begins with neither.
 
-    >>> cut("8.11 h for 90 epochs; at most 13.3 h with 80 %")
-    Shown(value='8.11 h', rest='for 90 epochs; at most 13.3 h with 80 %')
+    >>> cut("8.11 h for 90 epochs; 95 % likely to take at most 13.3 h")
+    Shown(value='8.11 h', rest='for 90 epochs; 95 % likely to take at most 13.3 h')
     >>> cut("$18.57 (80 %: $11.67 to $29.55)"), cut("under 1 % that nothing is wrong").value
     (Shown(value='$18.57', rest='(80 %: $11.67 to $29.55)'), 'under 1 %')
     >>> cut("fits with probability 88 %: 82.5 of 96.0 GiB"), cut("no price is known")

@@ -8,11 +8,12 @@ from functools import cache
 
 import streamlit as st
 
+from app.names import price_kind
 from app.options import options
 from app.plain import plain
 from perfmodel.core.errors import InputError, brief
 from perfmodel.core.problem import called, shell
-from perfmodel.core.sentences import capitalised
+from perfmodel.core.sentences import capitalised, in_a_list
 
 STYLE = """
 <style>
@@ -159,6 +160,8 @@ if (!window.sidebarFollows) {
 covers the page, Escape closes it."""
 _COMMAND = re.compile(r"perfmodel [\w-]+ --.*", re.DOTALL)
 """A command with options, which ends a note."""
+_PRICING = re.compile(r"(?<=--pricing )([\w,-]+)(?: \(default: ([\w-]+)\))?")
+"""The kinds of price after their option, and the default."""
 _ADDITION = re.compile(r" [\[(].*")
 _NODE = re.compile(r"(?<![\w-])node(?=s?\b(?!-))")
 _NAME = re.compile(r"\S*\d")
@@ -190,6 +193,8 @@ def labelled(note: str) -> str:
 
     >>> labelled("no price is known: give --price"), labelled("`perfmodel predict --price 3`")
     ('no price is known: give “Price of a machine”', '`perfmodel predict --price 3`')
+    >>> labelled("at spot prices (--pricing on-demand,spot)")
+    'at spot prices (“Kind of price” on demand and spot)'
     >>> labelled("give --price, or: perfmodel plan --price 3")
     'give “Price of a machine”, or: perfmodel plan --price 3'
     """
@@ -199,7 +204,13 @@ def labelled(note: str) -> str:
         return labelled(note[: typed.start()]) + typed[0]
     words = note.replace("perfmodel layouts", "the page “Transformers”").replace("NODE=USD", "MACHINE=USD")
     words = words.replace("perfmodel fits", "the page “Will it fit”")
-    return called(words, label)
+    return called(_PRICING.sub(_price_kinds, words), label)
+
+
+def _price_kinds(kinds: re.Match[str]) -> str:
+    """Return kinds of price as the choices of their field are called."""
+    default = f" (default: {price_kind(kinds[2])})" if kinds[2] else ""
+    return f"{in_a_list(map(price_kind, kinds[1].split(',')))}{default}"
 
 
 def refused_words(error: InputError) -> str:

@@ -32,8 +32,8 @@ def pareto(
     """
     figure = Figure()
     for name, rows, first, style in (
-        ("best of a rejected machine", rejected, len(front), {"color": GREY, "symbol": "x", "size": 8}),
-        ("no other is faster and cheaper", front, 0, {"color": BLUE, "size": 11}),
+        ("rejected machines", rejected, len(front), {"color": GREY, "symbol": "x", "size": 8}),
+        ("fastest at its cost", front, 0, {"color": BLUE, "size": 11}),
     ):
         figure.add_scatter(
             x=[row["run_time"] for row in rows],
@@ -54,7 +54,7 @@ def pareto(
         figure.add_scatter(
             x=[chosen["run_time"]],
             y=[payment(chosen)],
-            name=mark if chosen["cost_low_80"] is None else f"{mark}, with its 80 % intervals",
+            name=mark if chosen["cost_low_80"] is None else f"{mark}, 80 %: bars",
             mode="markers",
             marker={"color": ORANGE, "symbol": "star", "size": 17, "line": {"width": 1}},
             **_error_bars(chosen),
@@ -74,6 +74,7 @@ def pareto(
         )
     figure.update_xaxes(title="time of the run [s]", type="log")
     figure.update_yaxes(title="cost [USD]", type="log")
+    figure.update_layout(legend={"font": {"size": 11}})  # two abreast on a phone
     return figure
 
 

@@ -455,7 +455,7 @@ def button(test: AppTest, label: str) -> Any:
 
 def test_a_plan_to_a_target_is_predicted_with_the_targets_samples():
     test = opened("plan", workload="bert-large", instances="p3.16xlarge", deadline="9d", **{"max-gpus": "8"})
-    button(test, "Load the chosen plan into Predict").click()
+    button(test, "Predict the chosen plan").click()
     test.run()
     assert test.query_params["sequence-length"] == "256"
 
@@ -479,7 +479,7 @@ def test_a_plan_is_what_the_search_finds_and_leads_to_its_prediction():
     test = opened("plan", **NARROW["plan"])
     found = search(Goal(accelerators=("v100-sxm2-16gb",), instances=("p3.16xlarge",), epochs=1.0, max_gpus=8))
     assert test.markdown[0].value == f"**{plain(verdict(found)[0])}**"
-    button(test, "Load the chosen plan into Predict").click()
+    button(test, "Predict the chosen plan").click()
     sound(test.run())
     chosen = found.chosen
     assert (

@@ -49,7 +49,7 @@ def test_where_nothing_meets_both_limits_the_advice_alone_says_what_would():
     budget = (free.front[-1]["cost_at_most"] + free.chosen["cost_at_most"]) / 2
     result = search(Goal(**asked, budget=budget))
     assert result.chosen is None
-    assert "It would be possible with a deadline of " in verdict(result)[0]
+    assert "It would be 80 % likely with a deadline of " in verdict(result)[0]
     assert not any(line.startswith("The deadline") for line in verdict(result))
     assert next_best(result) == []
 
@@ -60,15 +60,14 @@ def test_a_limit_that_no_plan_keeps_alone_comes_with_the_nearest_plan():
     fastest, cheapest = (unkept(result)[name] for name in ("deadline", "budget"))
     assert fastest["run_time_at_most"] == np.nanmin(result.candidates["run_time_at_most"])
     said = advice(result)
-    time, least = time_at_most(fastest), cost_at_most(cheapest)
+    at_most = [f"at most {time_at_most(one)} and {cost_at_most(one)}" for one in (fastest, cheapest)]
     assert (
-        f" With at most 64 GPUs no plan keeps the deadline at any cost: the fastest takes at most {time} "
-        in said
-    )
+        " With at most 64 GPUs no plan keeps the deadline at any cost: the fastest, "
+        f"{offered(fastest)}, is 80 % likely to take {at_most[0]}; and none the budget "
+    ) in said
     assert "; and none the budget at on-demand prices, however long it takes: " in said
-    assert f": the cheapest costs at most {least} (80 %)" in said
+    assert f": the cheapest, {offered(cheapest)}, is 80 % likely to take {at_most[1]}." in said
     assert cheapest["cost_at_most"] == np.nanmin(result.candidates["cost_at_most"])
-    assert f" on {offered(cheapest)}." in said
     assert unkept(search(Goal(**asked, deadline=4 * 3600.0, budget=1000.0))) == {}
 
 
@@ -82,11 +81,12 @@ def test_other_kinds_of_price_are_tried_where_the_default_meets_no_budget():
     assert "no plan keeps the budget at on-demand prices, however long it takes: " in advice(result)
     assert search(between.model_copy(update={"pricing": (other.value,)})).met
     too_little = search(between.model_copy(update={"budget": 20.0}))
-    cost = cost_at_most(search(Goal(**asked, budget=20.0, pricing=("spot",))).in_question)
+    plan = search(Goal(**asked, budget=20.0, pricing=("spot",))).in_question
     assert (
         " At spot and reserved prices (--pricing on-demand,spot,reserved-1y,reserved-3y) no plan keeps the "
-        f"deadline and the budget either: the cheapest costs {cost} (80 %), on "
-    ) in advice(too_little).replace("costs at most", "costs")
+        f"deadline and the budget either: the cheapest, {offered(plan)}, spot, is 80 % likely to take "
+        f"at most {time_at_most(plan)} and {cost_at_most(plan)}, in time."
+    ) in advice(too_little)
     all_tried = search(between.model_copy(update={"budget": 20.0, "pricing": KINDS}))
     assert "spot and reserved prices (--pricing" not in advice(all_tried)
     kinds = "on-demand, spot and reserved"

@@ -180,7 +180,9 @@ def test_a_spot_plan_names_its_price_and_what_it_would_cost_on_demand():
     result = search(Goal(**P4D, pricing=("spot",)))
     chosen, price = result.chosen, result.price_in_question
     rent = f"; a machine is {dollars(price.usd_per_hour)} an hour in {price.region}, {price.date}"
-    assert card_of_plan(result).cost.endswith(f", spot{rent}")
+    card = card_of_plan(result)
+    assert card.cost.endswith(", spot")
+    assert f"{rent}; a spot machine is taken back every " in card.rests_on
     (line,) = [
         line for line in verdict(result) if line.startswith("On demand, to fall back on: $21.96 an hour")
     ]
@@ -191,8 +193,8 @@ def test_a_spot_plan_names_its_price_and_what_it_would_cost_on_demand():
     ]
     said = float(re.search(r"about \$([\d,.]+) for the run without", line)[1].replace(",", ""))
     assert said == pytest.approx(same["cost"], rel=0.01)
-    (none,) = [line for line in verdict(search(Goal(**P6, pricing=("spot",)))) if "on demand" in line]
-    assert none == "No price on demand of these machines is known, to fall back on."
+    (none,) = [line for line in verdict(search(Goal(**P6, pricing=("spot",)))) if "On demand, " in line]
+    assert none == "On demand, to fall back on: no price of these machines is known."
 
 
 def test_reserved_alone_says_what_it_commits_to():

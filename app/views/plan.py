@@ -30,10 +30,10 @@ from app.layout import (
 )
 from app.looks import begun, for_planners, labelled
 from app.plain import markdown, plain
-from perfmodel.core.units import dollars, duration, percent
+from perfmodel.core.units import dollars, duration
 from perfmodel.decide.planning import Goal
 from perfmodel.decide.planning.each_kind import COLUMNS, OfKind
-from perfmodel.decide.planning.figures import cost_at_most, figures_of, time_at_most
+from perfmodel.decide.planning.figures import at_most_heading, cost_at_most, figures_of, time_at_most
 from perfmodel.decide.planning.table_words import mark_of, short_names
 from perfmodel.decide.planning.within import payment
 from perfmodel.model.prediction.answer_card import Card
@@ -64,7 +64,7 @@ def table(rows: list[dict[str, Any]], result: dict[str, Any]) -> list[dict[str, 
     Machines, who has them, time and cost come first, so that a phone shows them.
     """
     confidence = result["goal"]["confidence"]
-    at, names = f"at {percent(confidence)}", short_names(rows)
+    at_most, names = at_most_heading(confidence), short_names(rows)
     return [
         {
             "machines": name.accelerators,
@@ -73,8 +73,8 @@ def table(rows: list[dict[str, Any]], result: dict[str, Any]) -> list[dict[str, 
             "cost": "" if row["cost"] is None else dollars(payment(row)),
             "mark": mark_of(row, result),
             **({"price": name.price_kind or "on demand"} if any(each.price_kind for each in names) else {}),
-            f"time {at}": time_at_most(row),
-            f"cost {at}": cost_at_most(row),
+            f"time {at_most}": time_at_most(row),
+            f"cost {at_most}": cost_at_most(row),
             "strategy": name.servers or row["strategy"],
             "precision": row["precision"],
             **({"epochs": row["epochs"]} if any(each["epochs"] for each in rows) else {}),
@@ -128,7 +128,7 @@ def draw_front(
         return
     mark = "chosen" if result["met"] else "surest"
     drawn = scatter_charts.pareto(result["front"], lost(result), plan, goal.deadline, goal.budget, mark)
-    event = charts.draw(drawn, "plan", result["verdict"][0], height=440, on_select="rerun")
+    event = charts.draw(drawn, "plan", result["verdict"][0], height=400, on_select="rerun")
     st.caption("Click a point, or a row below, to load it into Predict")
     load(rows_of(result), event, goal.workload, request.picked)
 
@@ -158,7 +158,7 @@ def page(request: PageRequest) -> None:
         searched = backend().plan(goal)
         result = searched.report
     with request.top:
-        st.subheader(plain(f"What to rent to train {network_name(goal.workload)}?"), anchor=False)
+        st.subheader(plain(f"What to rent to {goal.verb} {network_name(goal.workload)}?"), anchor=False)
         _, *more = result["verdict"]
         card = Card(**result["card"])
         answer_card.show(card)
@@ -170,7 +170,7 @@ def page(request: PageRequest) -> None:
         plan_prices.draw(result["unpriced"], request.picked)
     rows, mark = in_question_first(rows_of(result), plan), "chosen" if result["met"] else "surest"
     with st.container(horizontal=True):
-        if plan and st.button(f"Load the {mark} plan into Predict"):
+        if plan and st.button(f"Predict the {mark} plan"):
             query = plan_form.as_query(plan, goal.workload, request.picked)
             file_marks.go_to("predict", query)
         to_compare.offer(plans_to_compare(rows, goal.workload, request.picked), titles=True)

@@ -60,7 +60,30 @@ def likely_to_be(outcome: str, probability: float) -> str:
     >>> likely_to_be("faster", 0.81), likely_to_be("reached", 0.999)
     ('81 % likely to be faster', 'over 99 % likely to be reached')
     """
-    return f"{percent(probability)} likely to be {outcome}"
+    return likely_to(f"be {outcome}", probability)
+
+
+def likely_to(outcome: str, probability: float) -> str:
+    """Return how likely something does what it is said to, as every answer words it.
+
+    >>> likely_to("meet the deadline", 0.8)
+    '80 % likely to meet the deadline'
+    """
+    return f"{percent(probability)} likely to {outcome}"
+
+
+def likely_at_most(amounts: Iterable[str], probability: float, first: str = "") -> str:
+    """Return what something takes at most and how likely, the upper side alone, as every answer words it.
+
+    Parameters
+    ----------
+    amounts : times and costs
+    first : what else it does then
+
+    >>> likely_at_most(["22.5 h", "$428.51"], 0.8), likely_at_most(["3 h"], 0.95, "fit and to ")
+    ('80 % likely to take at most 22.5 h and $428.51', '95 % likely to fit and to take at most 3 h')
+    """
+    return likely_to(f"{first}take at most {in_a_list(amounts)}", probability)
 
 
 def beside_its_number(text: str) -> str:

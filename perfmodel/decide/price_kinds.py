@@ -166,9 +166,10 @@ def interruption_words(
             every = duration(HOUR / measured.per_machine_hour)
             factor = math.exp(measured.rate_spread or 0.0)
             taken = f"{basis}{'' if same else ' as'} of {rate_from(provider, catalogue)}"
-            spread = (
-                f", within a factor of {factor:.0f} at one standard deviation" if measured.rate_spread else ""
-            )
+            spread = ""
+            if measured.rate_spread:
+                spread = f", within a factor of {factor:.0f} at one standard deviation, "
+                spread += "which intervals and chances count"
             lines.append(
                 f"{TAKEN_BACK} {every}, {taken}{spread}: from {measured.measured_on.isoformat()} "
                 f"({measured.source}; --interruptions)"
@@ -176,7 +177,8 @@ def interruption_words(
         if conditions.restart_time is None:
             after = duration(measured.back_after)
             lines.append(
-                f"work goes on {after} after an interruption, {basis}: the median of {which} (--restart-time)"
+                f"work goes on {after} after an interruption, {basis}: the median of {which}; that waits "
+                "differ is in no interval and no chance (--restart-time)"
             )
     if conditions.checkpoint_time is None and conditions.checkpoint_bandwidth is None:
         lines.append(

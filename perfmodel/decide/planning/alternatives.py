@@ -16,12 +16,13 @@ from perfmodel.core.errors import InputError
 from perfmodel.core.problem import Note
 from perfmodel.core.units import dollars, duration, many, percent
 from perfmodel.decide.planning.figures import rounded_up
-from perfmodel.decide.planning.goal import BATCH_TOO_LARGE, Goal
+from perfmodel.decide.planning.goal import BATCH_TOO_LARGE, DEFAULT_MAX_GPUS, FEW_TOKENS, Goal
+from perfmodel.decide.planning.price_words import paid_words
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.searches import search
 from perfmodel.decide.planning.within import likely, paid
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.model.options.run import Run
+from perfmodel.model.options.run import LARGEST_SEARCH
 from perfmodel.model.setting.sharing import predicts_tokens
 
 TIMES = (2, 4, 8)
@@ -32,8 +33,6 @@ TRIES = 4
 """Lengths of a run that are tried, each as long as the plans of the one before allow (a choice)."""
 KINDS: tuple[PriceKind, ...] = ("on-demand", "spot", "reserved-1y", "reserved-3y")
 """Kinds of price that are tried where the default, the first of them, meets no budget."""
-LEAST = 0.01
-"""Share of a run's tokens below which what the limits buy is no such run (a choice)."""
 
 
 class Alternative(NamedTuple):
@@ -53,8 +52,18 @@ class Alternative(NamedTuple):
     @property
     def words(self) -> str:
         """The other values, as text."""
-        changes = {self.option: (self.default, self.value), **self.along_with}
-        return " and ".join(_change(name, *values) for name, values in changes.items())
+        changes = [_change(name, *values) for name, values in self.along_with.items()]
+        if self.option == "max-gpus":
+            gpus = f"{self.plan['world_size']:,} GPUs (--max-gpus {self.value})"
+            return " and ".join([gpus, *changes])
+        return " and ".join([_change(self.option, self.default, self.value), *changes])
+
+    @property
+    def outcome(self) -> str:
+        """Time and cost of the plan, behind a comma, where more GPUs are what it needs; else empty."""
+        if self.option != "max-gpus":
+            return ""
+        return f", in {duration(self.plan['run_time'])} for {paid_words(self.plan)}"
 
 
 def _change(option: str, default: float | int | str, value: float | int | str) -> str:
@@ -85,8 +94,8 @@ def alternatives(result: SearchResult) -> list[Alternative]:
     """Return what makes a goal possible: fewer tokens, limits that some plan meets, values of defaults.
 
     Of each option it is the first value with which a plan meets them with the probability asked for.  Values
-    of defaults are tried on the machine of the surest plan only.  Empty where the limits are met or nothing
-    helps.
+    of defaults are tried on the machine of the surest plan only; where nobody gave the limit of GPUs, more of
+    them come first.  Empty where the limits are met or nothing helps.
     """
     surest = result.surest_row
     if surest is None or result.met:
@@ -95,7 +104,8 @@ def alternatives(result: SearchResult) -> list[Alternative]:
     for option, field, default, values in _defaults(result, result.row(surest)):
         tried = (_tried(result, surest, option, field, default, value) for value in values)
         helping += islice(filter(None, tried), 1)
-    return helping
+    first = ("max-gpus", DEFAULT_MAX_GPUS)
+    return sorted(helping, key=lambda one: (one.option, one.default) != first)
 
 
 @lru_cache(maxsize=1)
@@ -136,7 +146,7 @@ def _fewer_tokens(result: SearchResult) -> list[Alternative]:
         share = _share_bought(answer)
         row = int(np.argmax(share))
         tokens = _rounded_down(tokens * float(share[row]))
-        if tokens < LEAST * goal.tokens:
+        if tokens < FEW_TOKENS * goal.tokens:
             return []
         shorter = _searched(answer, row, "tokens", tokens)
         if shorter is None:
@@ -238,13 +248,23 @@ def _defaults(
         elif any(isinstance(each, Note) and each.about == BATCH_TOO_LARGE for each in result.left_out):
             used = int(goal.most_samples(network))
             yield "max-global-batch-size", "max_global_batch_size", used, tuple(used * n for n in TIMES)
-    if goal.max_gpus == Run.model_fields["max_gpus"].value:
-        yield "max-gpus", "max_gpus", goal.max_gpus, tuple(goal.max_gpus * times for times in TIMES)
+    if goal.max_gpus == DEFAULT_MAX_GPUS or cap_binds(result):
+        yield "max-gpus", "max_gpus", goal.max_gpus, _more_gpus(goal, surest)
     if surest["layout"] and not goal.precisions:
         held = Catalogue.of(result.catalogue).accelerator(surest["accelerator"])
         faster = FASTER.get(surest["precision"])
         if faster in held.peak_flops:
             yield "precision", "precisions", surest["precision"], (faster,)
+
+
+def _more_gpus(goal: Goal, surest: dict[str, Any]) -> tuple[int, ...]:
+    """Return larger limits of GPUs to try, from the first with which the surest plan might be in time."""
+    time, times = surest["run_time_at_most"], 1.0
+    if goal.deadline is not None and time is not None:
+        times = max(1.0, time / goal.deadline)
+    first = 2 ** max(0, math.ceil(math.log2(times)) - 1)
+    values = (goal.max_gpus * first * each for each in TIMES)
+    return tuple(int(value) for value in values if value <= LARGEST_SEARCH)
 
 
 def _tried(

@@ -128,31 +128,31 @@ def _even(result: SearchResult, mine: Row, kind: PriceKind) -> float | None:
 def which_kind(result: SearchResult) -> str:
     """Return which kind of price to take and which not, with what each costs; empty where that is not asked.
 
-    Amounts stand side by side for the same machine alone.  Of prices that nobody knows it says which to ask
-    for.
+    Of a kind that the same machine has no price of it is the best of other machines, which are named.  Where
+    nobody knows any, it says which prices to ask for.
     """
     kinds, mine = best_of_each_kind(result), result.chosen
     own = _own_kind(result)
     if not kinds or mine is None or own is None:
         return ""
-    if all(each.plan is None for each in kinds if each.kind != own):
-        return prices_to_ask(result)
-    known = [each for each in kinds if each.plan is not None and each.kind != own and each.same_machine]
+    known = [(each, each.plan) for each in kinds if each.plan is not None and each.kind != own]
     if not known:
-        return ""
-    names = " or ".join(BASIS[each.kind] for each in known)
+        return prices_to_ask(result)
+    names = " or ".join(BASIS[each.kind] for each, _ in known)
     head = f"{BASIS[own].capitalize()}, not {names}: {_amount(result, mine)} against "
-    amounts = [_against(result, each.plan, each.kind) for each in known if each.plan is not None]
-    where = ["" if each.plan is None else _where(each.plan, mine) for each in known]
+    amounts = [_against(result, plan, each.kind, own) for each, plan in known]
+    where = [_where(plan, mine, each.same_machine) for each, plan in known]
+    lacking = [BASIS[each.kind] for each in kinds if each.plan is None]
+    none = f"; no price {' or '.join(lacking)} is known" if lacking else ""
     if len(set(where)) == 1:
-        return f"{head}{' and '.join(amounts)}{where[0]}."
-    return f"{head}{'; and '.join(map(''.join, zip(amounts, where, strict=True)))}."
+        return f"{head}{' and '.join(amounts)}{where[0]}{none}."
+    return f"{head}{'; and '.join(map(''.join, zip(amounts, where, strict=True)))}{none}."
 
 
 def on_other_machines(result: SearchResult) -> str:
-    """Return what other machines cost at the kinds of price that those to take have none of; empty without.
+    """Return what other machines cost at a kind of price that those to take have none of and at theirs.
 
-    Where such a machine has the kind of price to take too, its amounts at both stand side by side.
+    Empty where no other machine has both.
     """
     mine, own = result.chosen, _own_kind(result)
     lines = []
@@ -163,27 +163,34 @@ def on_other_machines(result: SearchResult) -> str:
         machine = plan["node"], plan["accelerator"]
         kinds = [one.price.kind if one.price and one[:2] == machine else None for one in result.machines]
         both = _plan_on(result, [kind == own for kind in kinds]) if own in kinds else None
-        at = [(each.kind, plan), *([] if both is None else [(own, both)])]
+        if both is None:
+            continue
         amounts = [
             f"{BASIS[kind]} {to_pay(one)}{_doubt(result, one)}, {duration(one['run_time'])}"
-            for kind, one in at
+            for kind, one in ((each.kind, plan), (own, both))
         ]
-        lines.append(
-            f"No price {BASIS[each.kind]} of these machines is known. Of {OTHERS} with one the best is "
-            f"{offered(plan)}: {'; '.join(amounts)}."
-        )
+        lines.append(f"{offered(plan)} have both prices: {'; '.join(amounts)}.")
     return " ".join(lines)
 
 
-def _where(plan: Row, mine: Row) -> str:
-    """Return on how many of the same machines a plan at another kind of price is, as a clause."""
+def _where(plan: Row, mine: Row, same_machine: bool) -> str:
+    """Return on which machines, or how many of the same, a plan at another kind of price is, as a clause."""
+    if not same_machine:
+        return f", on {offered(plan)}"
     some = "" if plan["world_size"] == mine["world_size"] else f"{plan['nodes']} of "
     return f", on {some}the same machines"
 
 
-def _against(result: SearchResult, plan: Row, kind: PriceKind) -> str:
-    """Return what a plan costs at another kind of price, and what speaks against it."""
-    return f"{_amount(result, plan)} {BASIS[kind]}{_doubt(result, plan)}"
+def _against(result: SearchResult, plan: Row, kind: PriceKind, own: PriceKind) -> str:
+    """Return what a plan costs at another kind of price, and what speaks against it.
+
+    Of a whole term it is how long the plan to take could run for as much.
+    """
+    mine, as_long = result.chosen, ""
+    if mine is not None and mine["cost"] and owes_more(plan) and not owes_more(mine):
+        time = duration(payment(plan) / mine["cost"] * mine["run_time"])
+        as_long = f" (as much as {time} of this run, {BASIS[own]})"
+    return f"{_amount(result, plan)} {BASIS[kind]}{as_long}{_doubt(result, plan)}"
 
 
 def _doubt(result: SearchResult, plan: Row) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from perfmodel.core.sentences import likely_at_most, likely_to_be
 from perfmodel.core.units import dollars, duration, parse, per_cent, percent, rate, thousands
+from perfmodel.model.prediction.memory_odds import CERTAIN
 
 Row = Mapping[str, Any]
 
@@ -38,6 +40,29 @@ def cost_at_most(row: Row) -> str:
     return "" if most is None else dollars(most if most == row["cost"] else rounded_up(most, "USD"))
 
 
+def likely_amounts(row: Row, confidence: float) -> str:
+    """Return what a plan is likely to take and cost at most, and to fit where that is not certain.
+
+    Parameters
+    ----------
+    row : a plan of which both or one is known
+    confidence : that of the goal
+    """
+    amounts = filter(None, [time_at_most(row), cost_at_most(row)])
+    # the risk not to fit is a part of this one; intervals of time have none of it
+    fits = row["memory"]["fits_probability"] >= CERTAIN
+    return likely_at_most(amounts, confidence, "" if fits else "fit and to ")
+
+
+def at_most_heading(confidence: float) -> str:
+    """Return the heading of a column of what plans take, or cost, at most.
+
+    >>> at_most_heading(0.8)
+    'at most (80 %)'
+    """
+    return f"at most ({percent(confidence)})"
+
+
 def figures_of(row: Row, confidence: float) -> list[tuple[str, str]]:
     """Return throughput with MFU, layouts that are as fast, software, goodput and energy of a plan.
 
@@ -47,7 +72,7 @@ def figures_of(row: Row, confidence: float) -> list[tuple[str, str]]:
     confidence : that of the goal
     """
     tokens = row["sequence_length"]
-    least, sure = row["samples_per_second_at_least"], percent(confidence)
+    least = row["samples_per_second_at_least"]
     if row["layout"]:
         mfu = f"MFU {per_cent(row['mfu'])} ({per_cent(row['mfu_nominal'])} nominal)"
         figures = [("throughput", f"{row['tokens_per_second']:,.0f} tokens/s, {mfu}")]
@@ -56,7 +81,7 @@ def figures_of(row: Row, confidence: float) -> list[tuple[str, str]]:
         figures = [("throughput", f"{rate(row['samples_per_second'])} samples/s")]
         at_least = least and f"{rate(least)} samples/s"
     if least is not None and least != row["samples_per_second"]:
-        figures.append(("", f"at least {at_least} with {sure}"))
+        figures.append(("", likely_to_be(f"at least {at_least}", confidence)))
     if row["also"]:
         figures.append(("as fast within 1 %", "; ".join(row["also"])))
     if row["layout"]:

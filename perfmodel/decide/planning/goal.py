@@ -56,6 +56,10 @@ USUAL_FAILURE_INTERVAL = 2048 * 54 * 86400 / 419
 interruptions in 54 days (Grattafiori et al. 2024, section 3.3.4)."""
 TUNED: Final = ("lora", "frozen_weights")
 """Options of a fine-tuning that trains adapters alone."""
+FEW_TOKENS = 0.01
+"""Share of a network's usual tokens below which a run is a fine-tuning (a choice)."""
+DEFAULT_MAX_GPUS = Run.model_fields["max_gpus"].value
+"""Largest number of GPUs that is tried where none is given."""
 LIKE: Final = {"image": "resnet50", "sequence": "bert"}
 """Benchmark with the largest published batches, by type of sample."""
 
@@ -132,6 +136,15 @@ class Goal(Run):
     def to_target(self) -> bool:
         """Whether the run ends at a published quality."""
         return self.epochs is None and self.samples is None and self.tokens is None
+
+    @property
+    def verb(self) -> str:
+        """What the run does to its network: fine-tune it, by adapters or with few tokens, or train it."""
+        if any(map(self.options.get, TUNED)):
+            return "fine-tune"
+        network = self.network()
+        usual = token_recipe(network).tokens if predicts_tokens(network) else None
+        return "fine-tune" if usual and 0 < self.tokens_of(network) < FEW_TOKENS * usual else "train"
 
     def by_model(self, network: Workload) -> tuple[Self | None, Self | None]:
         """Return the goals of data-parallel plans and of plans with a layout; None where no strategy suits.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel.core.choices import PriceKind
-from perfmodel.core.sentences import capitalised, in_a_list, likely_to_be
+from perfmodel.core.sentences import capitalised, in_a_list, likely_to, likely_to_be
 from perfmodel.core.units import dollars, duration, many, percent, plural
 from perfmodel.decide.planning.alternatives import KINDS, alternatives, at_every_price, cap_binds, unkept
 from perfmodel.decide.planning.each_kind import which_kind
-from perfmodel.decide.planning.figures import cost_at_most, rounded_up, time_at_most
-from perfmodel.decide.planning.goal import Goal
+from perfmodel.decide.planning.figures import likely_amounts, rounded_up
+from perfmodel.decide.planning.goal import DEFAULT_MAX_GPUS, Goal
 from perfmodel.decide.planning.price_words import (
     IN_PARENTHESES,
     basis_words,
@@ -33,6 +33,8 @@ from perfmodel.workloads.recipes.token_recipes import token_recipe
 
 Row = dict[str, Any]
 
+NAMED_RISK = 0.1
+"""Share of the largest risk from which another is named with it."""
 SURE = 0.99
 """Probability above which the single risks are not listed."""
 
@@ -56,11 +58,20 @@ def card_of_plan(result: SearchResult) -> Card:
         machines=machines_words(plan, result.goal),
         run=run_words(plan),
         time=prediction.time_words,
-        cost=f"{cost_words(plan)}{_rent_words(result.price_in_question)}",
+        cost=cost_words(plan),
         chance=chance_words(plan, result.goal, prediction),
         memory=memory_words(prediction),
         limit=limit_of(prediction),
-        rests_on="; ".join(filter(None, [rests_on(prediction), rate_words(price_notes(result))])),
+        rests_on="; ".join(
+            filter(
+                None,
+                [
+                    rests_on(prediction),
+                    _rent_words(result.price_in_question),
+                    rate_words(price_notes(result)),
+                ],
+            )
+        ),
     )
 
 
@@ -80,7 +91,10 @@ def _taken(result: SearchResult, chosen: Row) -> str:
         within += " as predicted: how sure that is, is not known"
     amounts = [duration(chosen["run_time"]), *([] if chosen["cost"] is None else [dollars(payment(chosen))])]
     most = at_most_words(result.goal, chosen)
-    taken = f"Take {offered_at(chosen)}: {', '.join(amounts)}, {within}{most and f'; {most}'}."
+    if most:
+        more = "not to" if chosen["memory"]["fits_probability"] < CERTAIN else "to take more"
+        most = f"; {most}, {percent(1 - result.goal.confidence)} {more}"
+    taken = f"Take {offered_at(chosen)}: {', '.join(amounts)}, {within}{most}."
     return " ".join(filter(None, [which_kind(result), taken, _may_not_fit(result, chosen)]))
 
 
@@ -113,23 +127,22 @@ def at_most_words(goal: Goal, plan: Row) -> str:
     """Return what a plan takes and costs at most, as surely as asked for; empty where that is the point."""
     if plan["run_time_at_most"] is None or plan["run_time_at_most"] == plan["run_time"]:
         return ""
-    most = f"at most {' and '.join(filter(None, [time_at_most(plan), cost_at_most(plan)]))}"
-    if plan["memory"]["fits_probability"] < CERTAIN:  # a part of that risk; intervals of time have none of it
-        return f"{percent(goal.confidence)} likely to fit and to take {most}"
-    return likely_to_be(most, goal.confidence)
+    return likely_amounts(plan, goal.confidence)
 
 
 def _not_met(result: SearchResult, surest: Row) -> str:
     """Return what no plan does and why, what would make it possible, and how near the surest plan comes."""
     goal, sure = result.goal, surest["probability"]
-    what = f"meets {limit_words(goal)}" if goal.limits.words else "fits into memory"
-    within = f"With at most {goal.max_gpus:,} GPUs (--max-gpus) no" if cap_binds(result) else "No"
+    what = f"meet {limit_words(goal)}" if goal.limits.words else "fit into memory"
+    given = "the default of " if goal.max_gpus == DEFAULT_MAX_GPUS else ""
+    within = f"With at most {goal.max_gpus:,} GPUs ({given}--max-gpus) no" if cap_binds(result) else "No"
     length = f": {_length_words(goal)}" if goal.tokens is not None and goal.limits.words else ""
-    first = f"{within} plan of known price {what} with {percent(goal.confidence)}{length}."
-    would = [f"{one.words} on {offered(one.plan)}" for one in alternatives(result)]
+    first = f"{within} plan of known price is {likely_to(what, goal.confidence)}{length}."
+    would = "; or ".join(f"{one.words} on {offered(one.plan)}{one.outcome}" for one in alternatives(result))
+    possible = f" It would be {percent(goal.confidence)} likely with {would}." if would else ""
     if sure is not None and sure >= 0.5:
-        would.append(f"a risk of {percent(1 - sure)} (--confidence {int(100 * sure) / 100:g})")
-    possible = f" It would be possible with {'; or '.join(would)}." if would else ""
+        too, option = " too" if would else "", f"--confidence {int(100 * sure) / 100:g}"
+        possible += f" At a risk of {percent(1 - sure)} ({option}) it is possible{too}."
     possible += f"{_unkept(result)}{_at_other_prices(result)}"
     hopeless = sure is not None and sure <= HOPELESS
     which = "None is likely; the nearest is" if hopeless else "The surest is"
@@ -150,21 +163,16 @@ def _unkept(result: SearchResult) -> str:
     """Return which limits no plan keeps whatever the other is, and which plan comes nearest to each."""
     goal, plans = result.goal, unkept(result)
     said = {
-        "deadline": "the deadline at any cost: the fastest takes at most {time} ({sure}), for {cost} "
-        "on {plan}",
-        "budget": f"the budget{_at_prices(result)}, however long it takes: "
-        "the cheapest costs at most {cost} ({sure}), in {time} on {plan}",
+        "deadline": "the deadline at any cost: the fastest",
+        "budget": f"the budget{_at_prices(result)}, however long it takes: the cheapest",
     }
-    words = [
-        said[name].format(
-            time=time_at_most(plan),
-            cost=cost_at_most(plan),
-            sure=percent(goal.confidence),
-            plan=offered_at(plan),
-        )
-        for name, plan in plans.items()
-    ]
+    words = [f"{said[name]}, {_nearest_words(plan, goal)}" for name, plan in plans.items()]
     return f" With at most {goal.max_gpus:,} GPUs no plan keeps {'; and none '.join(words)}." if words else ""
+
+
+def _nearest_words(plan: Row, goal: Goal) -> str:
+    """Return the plan that comes nearest to a limit, with what it takes and costs at most."""
+    return f"{offered_at(plan)}, is {likely_amounts(plan, goal.confidence)}"
 
 
 def _at_prices(result: SearchResult) -> str:
@@ -189,8 +197,8 @@ def _at_other_prices(result: SearchResult) -> str:
     cheapest = unkept(answer).get("budget")
     if cheapest is None:
         return f"{words}."
-    cost, sure = cost_at_most(cheapest), percent(result.goal.confidence)
-    return f"{words}: the cheapest costs at most {cost} ({sure}), on {offered_at(cheapest)}."
+    late = "in time" if cheapest["meets_deadline"] else "too late"
+    return f"{words}: the cheapest, {_nearest_words(cheapest, result.goal)}, {late}."
 
 
 def _over(goal: Goal, surest: Row) -> str:
@@ -198,10 +206,10 @@ def _over(goal: Goal, surest: Row) -> str:
     time, cost = surest["run_time_at_most"], surest["cost_at_most"]
     over = []
     if goal.deadline is not None and time is not None and time > goal.deadline:
-        over.append(f"over the deadline by {duration(rounded_up(time, 's') - goal.deadline)}")
+        over.append(f"{duration(rounded_up(time, 's') - goal.deadline)} over the deadline")
     if goal.budget is not None and cost is not None and cost > goal.budget:
-        over.append(f"over the budget by {dollars(rounded_up(cost, 'USD') - goal.budget)}")
-    return f": at most it is {' and '.join(over)} ({percent(goal.confidence)})" if over else ""
+        over.append(f"{dollars(rounded_up(cost, 'USD') - goal.budget)} over the budget")
+    return f": {likely_to_be(f'at most {in_a_list(over)}', goal.confidence)}" if over else ""
 
 
 def _without_a_plan(result: SearchResult) -> str:
@@ -265,7 +273,8 @@ def run_words(plan: Row) -> str:
         length = f"{plan['epochs']:{'.4g' if plan['epochs'] < 1000 else ',.0f'}} epochs"
     else:
         length = f"{many(plan['samples'])} samples"
-    return _amount(plan, "run_time", duration, f" for {length}")
+    longer = "; 10 % likely to take longer" if plan["run_time_high_80"] is not None else ""
+    return f"{_amount(plan, 'run_time', duration, f' for {length}')}{longer}"
 
 
 def cost_words(plan: Row) -> str:
@@ -278,11 +287,11 @@ def cost_words(plan: Row) -> str:
 
 
 def _rent_words(price: Price | None) -> str:
-    """Return the price of an hour of a machine, with its region and date, as a clause; empty without one."""
+    """Return the price of an hour of a machine, with its region and date; empty without one."""
     if price is None or price.kind == "owned":
         return ""
     listed = f" in {price.region}, {price.date}" if price.region and price.date else ", as given"
-    return f"; a machine is {dollars(price.usd_per_hour)} an hour{listed}"
+    return f"a machine is {dollars(price.usd_per_hour)} an hour{listed}"
 
 
 def _amount(plan: Row, name: str, show: Any, of: str) -> str:
@@ -305,5 +314,7 @@ def chance_words(plan: Row, goal: Goal, prediction: Prediction) -> str:
         risks["memory"] = 1 - fits
     words = f"{percent(sure)} to fit and to keep the {goal.limits.words.replace(' and ', ' and the ')}"
     if len(risks) > 1 and sure <= SURE:
-        words += f"; risks: {', '.join(f'{name} {percent(risk)}' for name, risk in risks.items())}"
+        named = {name: risk for name, risk in risks.items() if risk >= NAMED_RISK * max(risks.values())}
+        each = ", ".join(f"{name} {percent(risk)}" for name, risk in named.items())
+        words += f"; {plural('risk', len(named))}: {each}"
     return f"{words}{rough_words(prediction, goal.confidence)}"

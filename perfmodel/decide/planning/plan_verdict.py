@@ -13,7 +13,7 @@ from perfmodel.decide.planning.binding import binding, next_best
 from perfmodel.decide.planning.caveats import extrapolated, harder_batches, of_options
 from perfmodel.decide.planning.each_kind import on_other_machines, prices_to_ask
 from perfmodel.decide.planning.goal import USUAL_FAILURE_INTERVAL, Goal
-from perfmodel.decide.planning.plan_card import advice, at_most_words, compared
+from perfmodel.decide.planning.plan_card import NAMED_RISK, advice, at_most_words, compared
 from perfmodel.decide.planning.price_words import (
     offered,
     offered_at,
@@ -41,8 +41,6 @@ NAMED = 4
 """Machines without a price that a sentence names."""
 HARDLY_DEARER, MUCH_SOONER = 0.05, 0.8
 """Share by which a plan may cost more, and of the time that it may take, to be named beside the cheapest."""
-NAMED_RISK = 0.1
-"""Share of the largest risk from which another is named with it."""
 NOT_WORTH_A_RISK = 0.02
 """Share of the cost, or of the time, below which a riskier plan that is better by it is not mentioned."""
 
@@ -184,9 +182,9 @@ def _surer(result: SearchResult) -> list[str]:
 def _otherwise(result: SearchResult) -> list[str]:
     """Return a sentence for each other value of a default with which a plan meets the limits.
 
-    Other lengths and limits are in the advice.
+    Other lengths, limits and more GPUs are in the advice.
     """
-    helping = [one for one in alternatives(result) if one.option not in (*SHOWN, "tokens")]
+    helping = [one for one in alternatives(result) if one.option not in (*SHOWN, "tokens", "max-gpus")]
     lines = [
         f"With {one.words}: {offered(one.plan)}: {_words(one.plan)}{_risk_words(one.plan, one.along_with)}."
         for one in helping

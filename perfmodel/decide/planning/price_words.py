@@ -163,7 +163,7 @@ def _on_demand(result: SearchResult, plan: Row) -> str:
     catalogue, region = Catalogue.of(result.catalogue), result.goal.conditions.region
     offers = offers_of(catalogue, plan["node"], region)
     if not offers:
-        return "No price on demand of these machines is known, to fall back on."
+        return "On demand, to fall back on: no price of these machines is known."
     rent = offers[0][1].usd_per_hour
     cost = plan["nodes"] * rent * plan["run_time"] * plan["goodput"] / HOUR
     run = "" if plan["servers"] else f", about {dollars(cost)} for the run without interruptions"

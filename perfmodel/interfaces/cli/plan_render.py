@@ -8,7 +8,8 @@ from typing import Any
 import click
 from rich.text import Text
 
-from perfmodel.core.units import counted, duration, percent, rate, three_digits
+from perfmodel.core.sentences import likely_to
+from perfmodel.core.units import counted, duration, rate, three_digits
 from perfmodel.decide.planning import SearchResult
 from perfmodel.decide.planning.each_kind import COLUMNS, best_of_each_kind
 from perfmodel.decide.planning.figures import figures_of, rounded_up, time_at_most
@@ -109,7 +110,7 @@ def _show_front(result: SearchResult, verbose: bool) -> list[Row]:
     kept = of_front(rows, chosen)
     if not kept:
         return []
-    out, sure = console(), percent(result.goal.confidence)
+    out, confidence = console(), result.goal.confidence
     out.print()
     lines_to(
         out, f"{front_words(kept, rows)}{' (--csv: all)' if len(kept) < len(rows) else ''}", style="bold"
@@ -130,7 +131,7 @@ def _show_front(result: SearchResult, verbose: bool) -> list[Row]:
         for name, row, mark in zip(short_names(kept), kept, marks, strict=True)
     ]
     _show_plans(("run", "at most", "USD", "at most"), plans)
-    meaning = [f"at most: with {sure}", marks_words(marks, result.goal.confidence)]
+    meaning = [f"at most: {likely_to('take or cost no more', confidence)}", marks_words(marks, confidence)]
     lines_to(out, "; ".join(filter(None, meaning)))
     out.print()
     return kept

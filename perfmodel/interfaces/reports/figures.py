@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from perfmodel.core.sentences import likely_at_most
 from perfmodel.core.units import (
     counted,
     dollars,
     duration,
     many,
     per_cent,
-    percent,
     rate,
     show,
     shown_part,
@@ -334,9 +334,9 @@ def run_and_cost(
     rows = {"cost": cost} | ({"run": run_time_words(_length(run), run, time, ends)} if run else {})
     if run and ends is not None and confidence != PLANNING_CONFIDENCE:
         most = slowest(ends[1] / time, confidence)
-        rows["run"] += f"; at most {duration(run['time'] * most)} with {percent(confidence)}"
+        rows["run"] += f"; {likely_at_most([duration(run['time'] * most)], confidence)}"
         if run["cost"] is not None:
-            rows["cost"] += f"; at most {dollars(run['cost'] * most)} with {percent(confidence)}"
+            rows["cost"] += f"; {likely_at_most([dollars(run['cost'] * most)], confidence)}"
     rate = rate_words(money["assumed"])
     return rows | ({"rests_on": f"{rests_on(prediction)}; {rate}"} if rate else {})
 

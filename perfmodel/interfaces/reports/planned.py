@@ -9,7 +9,7 @@ from perfmodel.core.records.options import declared
 from perfmodel.core.units import UNITS, dollars, duration, many, percent, rate, show, three_digits
 from perfmodel.decide.planning import SearchResult
 from perfmodel.decide.planning.each_kind import COLUMNS, best_of_each_kind
-from perfmodel.decide.planning.figures import cost_at_most, time_at_most
+from perfmodel.decide.planning.figures import at_most_heading, cost_at_most, time_at_most
 from perfmodel.decide.planning.goal import Goal, options_of
 from perfmodel.decide.planning.plan_card import card_of_plan
 from perfmodel.decide.planning.plan_verdict import notes, verdict
@@ -46,7 +46,7 @@ def page_of_plan(result: SearchResult, command: str | None, catalogue: Catalogue
         Listing(
             "At each kind of price", COLUMNS, [each.cells for each in best_of_each_kind(result)], texts=2
         ),
-        _front(shown, front, percent(result.goal.confidence), result.in_short),
+        _front(shown, front, at_most_heading(result.goal.confidence), result.in_short),
         _rejected(rejected, len(result.rejected)),
         _unpriced(unpriced, len(result.unpriced)),
         _prices(result, [*shown, *rejected]),
@@ -64,11 +64,11 @@ def page_of_plan(result: SearchResult, command: str | None, catalogue: Catalogue
     )
 
 
-def _front(rows: Sequence[Row], front: Sequence[Row], sure: str, marked: Row) -> Listing:
+def _front(rows: Sequence[Row], front: Sequence[Row], at_most: str, marked: Row) -> Listing:
     """Return a table of plans on the front."""
     return Listing(
         front_words(rows, front),
-        ("plan", "mark", "how", "batch", "samples/s", "run", f"at {sure}", "cost", f"cost at {sure}", "kWh"),
+        ("plan", "mark", "how", "batch", "samples/s", "run", at_most, "cost", f"cost {at_most}", "kWh"),
         [[priced_name(row), mark_of(row, marked), _layout_words(row), *_figures(row)] for row in rows],
         texts=3,
     )
@@ -143,7 +143,7 @@ def _question(goal: Goal) -> str:
         limits.append(f"for at most {dollars(goal.budget)}")
     sure = f", sure to {percent(goal.confidence)}" if limits else ""
     within = f" {' and '.join(limits)}" if limits else ""
-    return f"What to rent to train {network_name(goal.workload)}{within}{sure}?"
+    return f"What to rent to {goal.verb} {network_name(goal.workload)}{within}{sure}?"
 
 
 def _figures(row: Row) -> list[str]:

@@ -170,7 +170,7 @@ class Run(Described):
     max_global_batch_size: Annotated[Samples | None, OptionInfo(old="max-global-batch")] = None
     global_batch_size: Annotated[Samples | None, OptionInfo(label="Global batch size")] = None
     pricing: Annotated[
-        tuple[PriceKind, ...], OptionInfo(label="Kinds of price", synonyms=SYNONYMS["pricing"])
+        tuple[PriceKind, ...], OptionInfo(label="Kind of price", synonyms=SYNONYMS["pricing"])
     ] = ()
     prices: Annotated[Mapping[str, _Above], OptionInfo(label="Price of a machine", name="price")] = fresh(
         dict
