@@ -121,7 +121,9 @@ def figures(answer: Fits) -> dict[str, answer_card.Shown]:
     if answer.fits_probability >= answer.confidence:
         words = largest_words(answer)
         largest = answer_card.cut(words) or answer_card.Shown(words, "")
-        return {"Speed": answer_card.with_unit(answer.card.throughput), "Largest micro-batch": largest}
+        fast = answer.card.throughput  # empty where even odds are not reached
+        shown = {"Speed": answer_card.with_unit(fast)} if fast else {}
+        return {**shown, "Largest micro-batch": largest}
     ends = f" (80 %: {gib(answer.low_80)} to {gib(answer.high_80)})"
     as_it_is = {"As it is": _needed(answer.bytes, answer.capacity, ends, answer.fits_probability)}
     if fitting is None:
