@@ -16,7 +16,7 @@ def of_other_fields(known: dict[str, Option]) -> dict[str, Option]:
     """Return options with what an empty field means that follows from the machine and the network.
 
     That is the machine's accelerator, or the default one, its adapters and the memory of its host, and the
-    network's usual batch.
+    tokens of a sample and the usual batch of the network.
 
     Parameters
     ----------
@@ -56,11 +56,18 @@ def _of_node(node: Node | None) -> dict[str, str]:
 
 
 def _of_network(known: dict[str, Option]) -> dict[str, str]:
-    """Return the usual batch of a page's network; nothing where a layout or the whole batch decides it."""
+    """Return the samples of a page's network: their tokens, and the usual batch.
+
+    The batch is left out where a layout or the whole batch decides it.
+    """
     option = known.get("workload")
-    if option is None or _is_given(known, "global-batch-size"):
+    if option is None:
         return {}
     network = workload(_chosen(option) or Scenario().workload)
+    length = network.sequence_length
+    words = {"sequence-length": f"the network's: {length:,}"} if length else {}
     if network.architecture is not None and network.architecture.predicts_next_token:
-        return {}
-    return {"local-batch-size": f"the network's: {network.default_local_batch_size}"}
+        return words
+    if _is_given(known, "global-batch-size"):
+        return words
+    return {**words, "local-batch-size": f"the network's: {network.default_local_batch_size}"}

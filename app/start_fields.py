@@ -90,6 +90,7 @@ TO_ADD = whole_of("to-add", "How many of them to add.")._replace(
 RUN_TIME = asked("takes", options("plan")["run-time"], usual="unknown")
 GPUS = asked("of-gpus", options()["gpus"], label="How many GPUs")
 BATCH = asked("batch", options()["global-batch-size"], label="Samples in a step")
+SAMPLE = asked("tokens-a-sample", options()["sequence-length"], label="Tokens of a sample", usual="e.g. 1024")
 LOCAL_BATCH = asked("batch-per-gpu", options()["local-batch-size"], label="Batch per GPU", usual="as usual")
 PRECISION = asked("in", options()["precision"], usual="as usual")
 QUANTITY = one_of("promised", quote_words.QUANTITIES, TOKENS, "What the quote states.")._replace(
@@ -99,7 +100,7 @@ VALUE = text_of("value", str, "", "The figure, with its unit: 40000, 90%, 5PFLOP
 MEASURED = speed_field(f"{PAGE}-took", "How fast was it, e.g. 400ms or 3000tok/s/gpu")._replace(name="took")
 FIELDS = {
     RENT: (LENGTH, DEADLINE, BUDGET, PRICING),
-    OWN: (MACHINE, GPUS, BATCH),
+    OWN: (MACHINE, GPUS, SAMPLE, BATCH),
     MORE: (PRESENT, PRESENT_NUMBER, TO_ADD, RUN_TIME),
     QUOTE: (MACHINE, GPUS, QUANTITY, VALUE),
     RUN: (MACHINE, GPUS, LOCAL_BATCH, PRECISION, MEASURED),
@@ -109,7 +110,7 @@ FIELDS = {
 EVERY = (TRAIN, HOW, ON, *dict.fromkeys(option for some in FIELDS.values() for option in some))
 FILES: dict[str, file_marks.Kind] = {QUOTE: "quote", RUN: "measured", RUNS: "runs"}
 """Question -> kind of file that answers it instead of fields."""
-OF_TRANSFORMERS = (LENGTH, BATCH)
+OF_TRANSFORMERS = (LENGTH, SAMPLE, BATCH)
 START = {
     "train": "llama-3-70b",
     "how": WHOLE,
@@ -130,6 +131,7 @@ GOES_AS = {
     "prices": "pricing",
     "of-gpus": "gpus",
     "batch": "global-batch-size",
+    "tokens-a-sample": "sequence-length",
     "batch-per-gpu": "local-batch-size",
     "in": "precision",
     "promised": "quantity",
@@ -163,10 +165,17 @@ def fields(on: str, picked: Mapping[str, Any], is_listed: bool = False) -> list[
     is_listed : whether the listing in use names the accelerators
     """
     name, has_tokens = picked.get("train"), is_transformer(picked.get("train"))
-    shown = [option for option in FIELDS[on] if has_tokens or option not in OF_TRANSFORMERS]
+    tunes = picked.get("how", WHOLE) != WHOLE
+    shown = [
+        option
+        for option in FIELDS[on]
+        if (has_tokens or option not in OF_TRANSFORMERS) and (tunes or option is not SAMPLE)
+    ]
     usual = {
         LENGTH: usual_tokens(name) if name and picked.get("how", WHOLE) == WHOLE else "",
-        BATCH: f"as usual, of layouts {picked['of-gpus'] * SAMPLES_PER_GPU}" if "of-gpus" in picked else "",
+        BATCH: f"as usual, of layouts {picked['of-gpus'] * SAMPLES_PER_GPU}"
+        if "of-gpus" in picked and not tunes
+        else "as usual",
         MACHINE: AS_LISTED if on == RUN and is_listed else "",
     }
     example = quote_words.example(picked.get("promised") or quantity_of(None, has_tokens))

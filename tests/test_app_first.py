@@ -56,9 +56,11 @@ LEADS = [
             "train": "llama-2-70b",
             "machine": "rtx-4090",
             "of-gpus": "2",
+            "tokens-a-sample": "1024",
         },
         "Will it fit?",
-        {"accelerator": "rtx-4090", "gpus": "2", "lora": "16", "frozen-weights": "nf4"},
+        {"accelerator": "rtx-4090", "gpus": "2", "lora": "16", "frozen-weights": "nf4"}
+        | {"sequence-length": "1024"},
     ),
     (
         {**MINE, "on": "a_run_I_measured", "train": "resnet50", "batch-per-gpu": "64", "took": "0.4 s"},
@@ -88,6 +90,13 @@ def test_a_question_leads_to_the_page_that_answers_it(said, label, query):
     assert test.query_params.items() >= query.items()
     for name in ("tokens", "global-batch-size"):
         assert test.query_params.get(name) == query.get(name)
+
+
+@pytest.mark.parametrize("how", ["all_weights", "LoRA"])
+def test_the_length_of_samples_is_asked_of_a_fine_tuning_alone(how):
+    test = opened(FIRST[0], **MINE, train="llama-3-8b", how=how)
+    asks = "Tokens of a sample" in [field.label for field in test.number_input]
+    assert asks == (how == "LoRA")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from html import unescape
 from itertools import pairwise
 
 import pytest
@@ -20,7 +22,7 @@ from perfmodel.model.prediction.pipeline import pipeline_of_scenario
 from perfmodel.model.prediction.result import Memory
 from perfmodel.model.transformers.nearest_fit import nearest_fits
 from perfmodel.model.transformers.schedule import schedule_of
-from tests.test_app import opened, words
+from tests.test_app import opened, sound, words
 
 GIB = 2**30
 
@@ -144,6 +146,19 @@ def test_fits_draws_the_interval_of_the_need_and_the_advised_change():
     figures = next(each.body for each in test.get("html") if '<div class="answer-figures"' in each.body)
     assert "GiB of each machine" in figures
     assert "not known" not in figures
+    said = unescape(re.sub("<[^>]*>", " ", figures)).replace("\xa0", " ")
+    assert f"{answer.fitting.throughput}; a step takes {answer.fitting.time}; " in " ".join(said.split())
+    assert any("adapter: qlora" in block.value for block in test.get("code"))
+
+
+def test_fits_asks_for_the_length_of_samples_beside_the_network():
+    test = opened("fits", workload="llama-3-8b", accelerator="rtx-4090", gpus="1", lora="16")
+    (field,) = [each for each in test.number_input if each.label == "Sequence length [tokens]"]
+    assert field.proto.placeholder == "the network's: 8,192"
+    assert "state yours with “Sequence length”" in words(test)
+    sound(field.set_value(1024).run())
+    assert "are assumed" not in words(test)
+    assert test.query_params["sequence-length"] == "1024"
 
 
 # --- the pipeline

@@ -10,12 +10,16 @@ from click.testing import CliRunner
 from perfmodel import fits, predict
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import percent
+from perfmodel.decide.fits import answer as answer_module
 from perfmodel.decide.fits.listing import largest_words, unstarted_words
 from perfmodel.decide.fits.words import change_words
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.cli import command_of, main
+from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.options.scenario import Scenario
-from perfmodel.model.setting.resolve import resolve
+from perfmodel.model.prediction.card import throughput_words
+from perfmodel.model.prediction.result import Prediction
+from perfmodel.model.setting.resolve import Setting, resolve
 from perfmodel.model.transformers.evaluate import case_of_setting
 from perfmodel.model.transformers.job import job_of
 from perfmodel.model.transformers.memory import memory_of
@@ -218,6 +222,8 @@ def test_4_bit_weights_are_trained_by_software_that_does_and_the_card_says_which
     answer = fits(**bare)
     assert answer.bytes == fits(**bare, framework="axolotl").bytes
     assert answer.card.machines.endswith("; axolotl@2026 by default")
+    assert fits(**bare, framework="axolotl").card.machines.endswith("; axolotl (year 2026 by default)")
+    assert "default" not in fits(**bare, framework="axolotl@2026").card.machines
     one = {"workload": "llama-3-8b", "accelerator": "rtx-4090", "gpus": 1}
     first = fits(**one).changes[0]
     assert first.options["framework"] == "axolotl"
@@ -365,8 +371,12 @@ def test_a_change_has_the_interval_and_the_odds_of_its_job_with_defaults_stated(
     assert interval is not None
     assert (first.iteration_time_low_80, first.iteration_time_high_80) == (interval.low_80, interval.high_80)
     said = fits(**job).card.advice
-    assert f"GPU time ({first.step})" in said
-    assert ", 80 %: " in first.step
+    assert f"It then does {first.throughput.partition('; ')[0]}." in said
+    assert first.throughput == throughput_words(predict(**changed))
+    assert [each.count("(80 %: ") for each in (first.time, first.throughput)] == [1, 2]
+    card = fits(**job).card
+    assert card.throughput == f"with the change {first.throughput}"
+    assert card.time.startswith(f"with the change {first.time}; if it fitted, ")
     stated = fits(**changed, framework="axolotl", recompute="full")
     odds = f"{percent(stated.fits_probability)} if --framework and --recompute are as assumed"
     assert f"fits with {percent(first.fits_probability)} ({odds}), " in said
@@ -374,13 +384,29 @@ def test_a_change_has_the_interval_and_the_odds_of_its_job_with_defaults_stated(
     assert "as assumed" not in stated.card.memory
 
 
+def test_only_the_change_that_is_advised_is_predicted_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = []
+    real = answer_module.prediction_of_setting
+
+    def counted(setting: Setting, constants: Calibration) -> Prediction:
+        whole.append(setting)
+        return real(setting, constants)
+
+    monkeypatch.setattr(answer_module, "prediction_of_setting", counted)
+    answer = answer_module.fits(Scenario(**TOO_LARGE), 0.95)
+    assert len(answer.changes) > 2
+    assert len(whole) == 2  # the job as it is, and with the advised change
+    assert all(each.iteration_time_low_80 < each.iteration_time for each in answer.changes)
+    assert len(whole) == 1 + len(answer.changes)
+
+
 def test_an_assumed_length_is_said_in_the_card() -> None:
     job = {name: value for name, value in QLORA.items() if name != "sequence_length"}
     advice = fits(**job).card.advice
-    assert "Its sequences of 4,096 tokens are assumed, as in pre-training; adapters are often" in advice
+    assert "Samples of 4,096 tokens are assumed, while adapters are often trained on 512 to 2,048" in advice
     assert "are assumed" not in fits(**QLORA).card.advice
     assert (
-        "tokens are assumed: --sequence-length"
+        "tokens are assumed: state yours with --sequence-length."
         in fits(**{**job, "lora": None, "frozen_weights": None}).card.advice
     )
 

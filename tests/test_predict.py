@@ -282,9 +282,9 @@ def test_defaults_are_named_and_choices_are_not():
     [("k80", 2017), ("p100-sxm2-16gb", 2018), ("v100-sxm2-16gb", 2019), ("a100-sxm4-40gb", 2022)],
 )
 def test_software_without_a_year_is_of_the_accelerators_time(accelerator, year):
-    for software in ({}, {"framework": "pytorch"}):
+    for software, whose in (({}, ""), ({"framework": "pytorch"}, " (its year)")):
         answer = ask(accelerator=accelerator, precision="fp32", **software)
-        assert f"--framework pytorch@{year}" in answer.defaults
+        assert f"--framework pytorch@{year}{whose}" in answer.defaults
         assert answer.scenario["framework"] == f"pytorch@{year}"
         dated = ask(accelerator=accelerator, precision="fp32", framework=f"pytorch@{year}")
         assert dated.terms == answer.terms

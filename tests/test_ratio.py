@@ -18,6 +18,8 @@ from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.laid_out import LaidOut
 from perfmodel.model.options.layout import DEGREES, RECOMPUTE, SHARDING
 from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction.alone import efficiency_range
+from perfmodel.model.prediction.card import throughput_range
 from perfmodel.model.prediction.intervals.ratio import (
     COPIES,
     DISTANCES,
@@ -107,6 +109,18 @@ def test_a_measured_start_shares_nothing_with_specs():
     assert unshared_of(job_of(specs), job_of(anchored), HALVES) == 1
     more = predict(**{**BASE, "gpus": 64}, anchor="iteration_time=0.1s@1")
     assert unshared_of(job_of(more), job_of(anchored), HALVES) < 0.2
+
+
+@pytest.mark.parametrize("measured_on", [1, 8, 64])
+def test_an_anchored_efficiency_is_no_surer_than_the_throughput_or_the_time_on_one(measured_on):
+    job = {"inter_link": "ethernet-25g-tcp", "anchor": f"iteration_time=0.4s@{measured_on}"}
+    alone, many = predict(**job, gpus=1), predict(**job, gpus=64)
+    ends, rates = efficiency_range(many, alone), throughput_range(many)
+    of_rate = rates[0] / many.samples_per_second
+    of_one = alone.interval.low_80 / alone.iteration_time
+    assert ends[0] / many.scaling_efficiency < min(of_rate, of_one)
+    assert ends[0] / many.scaling_efficiency > of_rate * of_one
+    assert ends[1] <= 1 + 1e-12
 
 
 def test_more_of_the_same_machines_is_another_size_and_nothing_else():

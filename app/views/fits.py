@@ -120,16 +120,20 @@ def figures(answer: Fits) -> dict[str, answer_card.Shown]:
     fitting = answer.fitting
     if answer.fits_probability >= answer.confidence:
         words = largest_words(answer)
-        return {"Largest micro-batch": answer_card.cut(words) or answer_card.Shown(words, "")}
+        largest = answer_card.cut(words) or answer_card.Shown(words, "")
+        fast = answer.card.throughput  # empty where even odds are not reached
+        shown = {"Speed": answer_card.with_unit(fast)} if fast else {}
+        return {**shown, "Largest micro-batch": largest}
     ends = f" (80 %: {gib(answer.low_80)} to {gib(answer.high_80)})"
     as_it_is = {"As it is": _needed(answer.bytes, answer.capacity, ends, answer.fits_probability)}
     if fitting is None:
         return as_it_is
     host = fitting.host_memory.partition(" (")[0]  # the advice says where it is not known how much there is
-    time = f"for as many tokens; {fitting.step}"
+    speed = answer_card.with_unit(fitting.throughput)
+    time = f"{speed.rest}; a step takes {fitting.time}; {cost_words(fitting.slowdown)} GPU time"
     return as_it_is | {
         "With the change": _needed(fitting.bytes, answer.capacity, "", fitting.fits_probability, host),
-        "GPU time then": answer_card.Shown(cost_words(fitting.slowdown), time),
+        "Speed then": speed._replace(rest=time),
     }
 
 
@@ -174,7 +178,7 @@ def starts(answer: Fits) -> None:
     if not lines:
         return
     fits = answer.fits_probability >= answer.confidence
-    with st.expander("How it would be started", expanded=fits):
+    with st.expander("How it would be started", expanded=fits or answer.fitting is not None):
         if not fits and answer.fitting is not None:
             st.caption(plain(f"With {change_words(answer.fitting.options)}, by which it fits."))
         elif not fits:
@@ -187,7 +191,9 @@ def starts(answer: Fits) -> None:
 
 def page() -> None:
     """Draw the page."""
-    request = scenario_form("fits", body=(CONFIDENCE,), start=START, at_once=("host-memory",))
+    request = scenario_form(
+        "fits", body=(CONFIDENCE,), start=START, at_once=("host-memory", "sequence-length")
+    )
     with errors_shown():
         answer, asked, python = answer_of("fits", request.picked, NAMES)
     with request.top:
@@ -198,10 +204,9 @@ def page() -> None:
         memory_chart.draw_memory(memory_of(answer), "memory", "a GPU")
         less = labelled(", ".join(f"--{name}" for name in answer.not_stated))
         narrower = f"; the interval of the memory is less wide with {less}" if less else ""
-        if hidden:
-            narrower = f"; if it fitted, a step would take {answer.card.time}{narrower}"
         st.caption(plain(f"{answer.headline}. Largest micro-batch: {largest_words(answer)}{narrower}."))
         changes(answer, request.picked)
+        starts(answer)
         sharing.here()
         st.subheader("Examples", anchor=False)
         file_marks.examples({question: ("fits", query) for question, query in PRESETS.items()})
@@ -209,7 +214,6 @@ def page() -> None:
             "1,024 tokens and a host of 128 GB: as in Answer.AI's published runs on two GPUs of 24 GB."
         )
     show_warnings(answer.warnings)
-    starts(answer)
     with st.container(horizontal=True):
         copy_buttons("fits", request.picked, python, card=answer.card)
         report = report_pages.of_command("fits", answer, asked, shell_command("fits", request.picked))

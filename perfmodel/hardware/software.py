@@ -18,6 +18,8 @@ EARLIEST_YEAR, LATEST_YEAR = 2017, 2023
 """Years of software in measured data-parallel runs; a year outside counts as the nearest."""
 LATEST_RELEASE = 2026
 """Year of software named without a year, where a transformer has a layout."""
+OF_YEAR = " (its year)"
+"""What follows the software in the note of a default that is its year alone."""
 USUAL_AGE = 2
 """Years from an accelerator's release to that of its usual software: the median over pairs of accelerator and
 source in ``validation/measured/training_runs.csv``, 2.25, in whole years; half are between 1 and 3."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from perfmodel.core.records.record import Record
+from perfmodel.core.records.record import Record, late
 from perfmodel.core.units import counted, percent, show
 from perfmodel.decide.fits.changes import DEAR
 from perfmodel.decide.fits.ways import is_known, unknown_of
@@ -25,10 +25,12 @@ class Change(Record):
     iteration_time: float
     """Of a step: of the same batch, of as many tokens in shorter sequences, or of more samples where more
     accelerators need them [s]."""
-    iteration_time_low_80: float | None
+    iteration_time_low_80: float | None = late()
     """Lower end of its 80 % interval [s]; null where none is known."""
-    iteration_time_high_80: float | None
+    iteration_time_high_80: float | None = late()
     """Upper end of it [s]."""
+    throughput: str = late()
+    """Tokens per second, and samples, with their 80 % intervals, as text."""
     slowdown: float
     """Accelerator-seconds for as many tokens over those of the job, if it fitted: 0.28 for 28 % more [1]."""
     bytes: float
@@ -52,11 +54,11 @@ class Change(Record):
     """What is possible and poor of it, or not known of the software."""
 
     @property
-    def step(self) -> str:
-        """The time of a step as text, with its interval."""
+    def time(self) -> str:
+        """The time of a step as text, with its 80 % interval."""
         low, high = self.iteration_time_low_80, self.iteration_time_high_80
-        ends = "" if low is None or high is None else f", 80 %: {show(low, 's')} to {show(high, 's')}"
-        return f"{show(self.iteration_time, 's')} a step{ends}"
+        ends = "" if low is None or high is None else f" (80 %: {show(low, 's')} to {show(high, 's')})"
+        return f"{show(self.iteration_time, 's')}{ends}"
 
 
 class Job(NamedTuple):
@@ -84,7 +86,7 @@ def advice_of(job: Job, changes: Sequence[Change], confidence: float) -> str:
     verdict = memory.verdict if memory.fits else unfit_verdict(memory)
     reason = "" if memory.fits else f" As it is, {unfit_reason(memory)}."
     fitting = [change for change in changes if change.fits_probability >= confidence]
-    nearest = [change for change in changes if change not in fitting]
+    nearest = [change for change in changes if change.fits_probability < confidence]
     if fitting:
         words = f"{name} {verdict}{_taken(fitting, job, reason)}"
         known = [change for change in nearest if is_known(change) and not change.more_gpus]
@@ -118,7 +120,8 @@ def _taken(fitting: Sequence[Change], job: Job, reason: str) -> str:
     aim = "be surer" if job.memory.fits else "make it fit"
     words = (
         f"; to {aim}, take {change_words(change.options)}: it then "
-        f"fits with {percent(change.fits_probability)}{sure}, {_at_cost(change, job)}.{reason}"
+        f"fits with {percent(change.fits_probability)}{sure}, {_at_cost(change, job)}. "
+        f"It then does {change.throughput.partition('; ')[0]}.{reason}"
     )
     is_dear = change.slowdown >= DEAR
     others = [each for each in fitting if _but(each) != _but(change)] if _but(change) else []
@@ -143,8 +146,6 @@ def _at_cost(change: Change, job: Job) -> str:
         samples = "" if batch is None else f" of {counted(batch, 'sample')}"
         words += f" (a step{samples} takes {show(change.iteration_time, 's')} on {gpus}, "
         words += f"{show(job.iteration_time, 's')} on {job.gpus}: {change.limit})"
-    else:
-        words += f" ({change.step})"
     if change.host_memory:
         words += f" and {change.host_memory}"
     return words + _but(change)

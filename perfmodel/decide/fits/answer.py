@@ -1,6 +1,7 @@
 """The answer of ``fits``: the memory of every stage, the verdict, and changes that make a job fit."""
 
 from collections.abc import Sequence
+from functools import cache
 
 from perfmodel.core.command_line import command_line
 from perfmodel.core.files.tables import Record as Row
@@ -17,7 +18,7 @@ from perfmodel.model.fitted.calibration import Calibration, constants_of
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.assemble import prediction_of_setting, settled
-from perfmodel.model.prediction.card import card_of, limit_words
+from perfmodel.model.prediction.card import card_of, limit_words, throughput_words
 from perfmodel.model.prediction.memory_odds import CERTAIN, if_as_assumed, odds_of
 from perfmodel.model.prediction.names import training_name
 from perfmodel.model.prediction.result import Memory
@@ -150,8 +151,9 @@ def fits(
     if memory.probability < confidence:
         name = training_name(prediction.scenario["workload"], prediction.scenario)
         job = Job(name, memory, setting.world_size, prediction.iteration_time, setting.software_name)
-        limit = card.limit if memory.fits else f"memory; if it fitted, {card.limit}"
-        card = card.model_copy(update={"advice": advice_of(job, listed, confidence), "limit": limit})
+        fitting = next((one for one in listed if one.fits_probability >= confidence), None)
+        said = {} if memory.fits else _of_change(card, fitting)
+        card = card.model_copy(update={"advice": advice_of(job, listed, confidence), **said})
     if assumed := assumed_length(prediction.defaults, scenario.lora is not None):
         card = card.model_copy(update={"advice": f"{card.advice} {assumed}"})
     return Fits.model_construct(
@@ -199,6 +201,15 @@ def _first(changes: Sequence[Changed], confidence: float) -> list[Changed]:
     return listed if more is None or more in listed else [*listed[:-1], more]
 
 
+def _of_change(card: Card, change: Change | None) -> dict[str, str]:
+    """Return fields of the card of a job that does not fit: as if it fitted, and with the first change."""
+    own = {"limit": f"memory; if it fitted, {card.limit}", "time": f"if it fitted, {card.time}"}
+    if change is None:
+        return own
+    time = f"with the change {change.time}; {own['time']}"
+    return {**own, "time": time, "throughput": f"with the change {change.throughput}"}
+
+
 def _few_passes(setting: Setting) -> list[str]:
     """Return a warning where a step has fewer micro-batches than would fill its pipeline."""
     layout = setting.layout
@@ -212,11 +223,11 @@ def _few_passes(setting: Setting) -> list[str]:
 
 
 def _change(changed: Changed, scenario: Scenario, setting: Setting, spent: float) -> Change:
-    """Return a change as the answer has it."""
+    """Return a change as the answer has it, whole predicted when its interval or throughput is first read."""
     stated = scenario.model_dump(exclude_unset=True)
     batch = {**batch_of(setting), **changed.options}
     line = command_line("fits", {**stated, **batch})
-    interval = prediction_of_setting(changed.setting, changed.constants).interval
+    predicted = cache(lambda: prediction_of_setting(changed.setting, changed.constants))
     memory = changed.memory
     need, known = memory.bytes, memory.known_bytes or 0.0
     return Change.model_construct(
@@ -224,8 +235,9 @@ def _change(changed: Changed, scenario: Scenario, setting: Setting, spent: float
         words=command_line("", changed.options).removeprefix("perfmodel '' "),
         command=line,
         iteration_time=changed.iteration_time,
-        iteration_time_low_80=interval and interval.low_80,
-        iteration_time_high_80=interval and interval.high_80,
+        iteration_time_low_80=lambda: (interval := predicted().interval) and interval.low_80,
+        iteration_time_high_80=lambda: (interval := predicted().interval) and interval.high_80,
+        throughput=lambda: throughput_words(predicted()),
         slowdown=changed.spent / spent - 1,
         bytes=memory.bytes,
         fits_probability=memory.probability,

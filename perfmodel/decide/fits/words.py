@@ -70,7 +70,7 @@ def assumed_length(defaults: Iterable[str], trains_adapters: bool) -> str:
     trains_adapters : whether adapters alone are trained
 
     >>> assumed_length(["--precision bf16", "--sequence-length 8192"], False)
-    'Its sequences of 8,192 tokens are assumed: --sequence-length for others.'
+    'Samples of 8,192 tokens are assumed: state yours with --sequence-length.'
     >>> assumed_length(["--precision bf16"], True)
     ''
     """
@@ -78,5 +78,5 @@ def assumed_length(defaults: Iterable[str], trains_adapters: bool) -> str:
     length = next((line.removeprefix(option) for line in defaults if line.startswith(option)), "")
     if not length:
         return ""
-    usual = ", as in pre-training; adapters are often trained on 512 to 2,048" if trains_adapters else ""
-    return f"Its sequences of {int(length):,} tokens are assumed{usual}: {option.strip()} for others."
+    usual = ", while adapters are often trained on 512 to 2,048" if trains_adapters else ""
+    return f"Samples of {int(length):,} tokens are assumed{usual}: state yours with {option.strip()}."

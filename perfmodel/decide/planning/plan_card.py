@@ -58,6 +58,7 @@ def card_of_plan(result: SearchResult) -> Card:
         machines=machines_words(plan, result.goal),
         run=run_words(plan),
         time=prediction.time_words,
+        throughput="",  # the figures of a plan have it
         cost=cost_words(plan),
         chance=chance_words(plan, result.goal, prediction),
         memory=memory_words(prediction),

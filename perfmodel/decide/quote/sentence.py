@@ -82,7 +82,7 @@ def _plain(option: str) -> str:
     name, _, value = option.removeprefix("--").partition(" ")
     id, space, rest = value.partition(" ")
     if name == "framework":
-        return f"framework {software_words(value)}"
+        return f"framework {software_words(id)}"
     called = NAMES[field](id) if (field := field_of(name)) in NAMES else id
     return f"{name.replace('-', ' ')} {called}{space}{rest}"
 

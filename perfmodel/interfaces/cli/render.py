@@ -144,7 +144,7 @@ def show_rows(
             lines_to(out, drawn((low / high, 1.0), [(time / high, POINT)]), " " * LABEL)
 
 
-IN_SHORT = ("throughput", "updates", "staleness", "scaling efficiency")
+IN_SHORT = ("updates", "staleness", "scaling efficiency")
 """Labels of the figures that a short answer has beside the card."""
 
 

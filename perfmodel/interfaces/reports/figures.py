@@ -146,18 +146,14 @@ def target_lines(reached: Mapping[str, Any] | None) -> list[tuple[str, str]]:
 
 
 def figures(prediction: Prediction) -> list[tuple[str, str]]:
-    """Return all further figures of a prediction with labels; without throughput if it does not fit."""
+    """Return the figures of a prediction that its card lacks, with labels; few if it does not fit."""
     return [*(_reached(prediction) if prediction.memory.fits else []), *memory_lines(prediction)]
 
 
 def _reached(prediction: Prediction) -> list[tuple[str, str]]:
-    """Return throughput, scaling and utilisation with labels."""
-    unit = f"{prediction.sample}s"
+    """Return scaling and utilisation with labels."""
     report: list[tuple[str, str]] = [("model", prediction.model)] if prediction.model else []
-    report += [("throughput", f"{rate(prediction.samples_per_second)} {unit}/s")]
     report += update_lines(prediction)
-    if prediction.tokens_per_second:
-        report.append(("", f"{rate(prediction.tokens_per_second)} tokens/s"))
     if prediction.scenario["world_size"] > 1:
         against = "1 accelerator" if prediction.layout is None else "1 replica"
         kind, exposed = prediction.scaling, shown_part(sent(prediction.terms), prediction.iteration_time)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from perfmodel.core.units import per_cent, rate, show
+from perfmodel.core.units import per_cent, show
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.costs import cost_listing, cost_notes
 from perfmodel.interfaces.reports.figures import (
@@ -44,7 +44,6 @@ def page_of_prediction(
     confidence : how sure to be of what the card plans with
     """
     time, interval = prediction.iteration_time, prediction.interval
-    speed = f"{rate(prediction.samples_per_second)} {prediction.sample}s/s"
     facts = [*interval_lines(prediction), *figures(prediction), *target_lines(reached)]
     tables = [Listing("In figures", ("", ""), facts, texts=2)]
     assumptions = [f"defaults taken: {', '.join(prediction.defaults)}"] if prediction.defaults else []
@@ -76,7 +75,7 @@ def page_of_prediction(
         )
     card = card_with(prediction, money, confidence)
     tables.insert(0, in_short(card))
-    answer = [card.advice, f"{card.time}, {speed}.", prediction.verdict]
+    answer = [card.advice, f"{card.time}; {card.throughput}.", prediction.verdict]
     if not prediction.memory.fits:
         answer = [card.advice, f"It would take {card.time} if it did.", prediction.verdict]
     return Page(

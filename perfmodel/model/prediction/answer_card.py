@@ -6,6 +6,7 @@ LABELS = {
     "machines": "machines",
     "run": "run",
     "time": "iteration",
+    "throughput": "throughput",
     "cost": "cost",
     "chance": "chance",
     "memory": "memory",
@@ -26,6 +27,8 @@ class Card(Record):
     """Time of the whole run with its 80 % interval."""
     time: str = ""
     """Time of an iteration with its 80 % interval."""
+    throughput: str = ""
+    """Tokens per second, and samples, with their 80 % intervals; empty where the job does not fit."""
     cost: str = ""
     """Cost of the run, or of an hour."""
     chance: str = ""

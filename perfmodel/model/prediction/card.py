@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from perfmodel.core.units import percent, plural, show, three_digits
-from perfmodel.hardware.software import DEFAULT_FOR_LAYOUTS, parts
+from perfmodel.hardware.software import DEFAULT_FOR_LAYOUTS, OF_YEAR, parts
 from perfmodel.model.fitted.ledger_scales import FEW, sources_for, sources_words
 from perfmodel.model.options.risk import PLANNING_CONFIDENCE, Risk
 from perfmodel.model.prediction.answer_card import Card
@@ -43,6 +43,7 @@ def card_of(prediction: Prediction, confidence: float = PLANNING_CONFIDENCE) -> 
         advice=advice(prediction, confidence),
         machines=_machines(prediction),
         time=prediction.time_words,
+        throughput=throughput_words(prediction) if prediction.memory.fits else "",
         memory=memory_words(prediction),
         limit=limit_of(prediction),
         rests_on=rests_on(prediction, confidence),
@@ -56,12 +57,16 @@ def _machines(prediction: Prediction) -> str:
 
 
 def _software(prediction: Prediction) -> str:
-    """Return the software taken for a job with a layout, where that is not the one of most; else nothing."""
+    """Return the software taken for a job with a layout, where that is not the one of most; else nothing.
+
+    Of software that was named only the year is said to be a default.
+    """
     taken = next((line for line in prediction.defaults if line.startswith("--framework ")), "")
-    name = taken.removeprefix("--framework ")
-    if prediction.layout is None or not name or parts(name)[0] == DEFAULT_FOR_LAYOUTS:
+    release, of_year, _ = taken.removeprefix("--framework ").partition(OF_YEAR)
+    name, year = parts(release)
+    if prediction.layout is None or not release or name == DEFAULT_FOR_LAYOUTS:
         return ""
-    return f"; {name} by default"
+    return f"; {name} (year {year} by default)" if of_year else f"; {release} by default"
 
 
 def with_card(fields: Mapping[str, Any], confidence: float = PLANNING_CONFIDENCE) -> Prediction:
@@ -138,6 +143,27 @@ def per_second(prediction: Prediction, samples: float) -> str:
     return f"{words} ({three_digits(samples * tokens)} tokens/s)"
 
 
+def throughput_words(prediction: Prediction) -> str:
+    """Return the throughput with its 80 % interval, as text: tokens/s first where the job trains on tokens.
+
+    >>> from perfmodel import predict
+    >>> job = {"workload": "llama-3-8b", "accelerator": "h100-sxm5-80gb", "gpus": 8, "sharding": "zero3"}
+    >>> [each.partition(" ")[2].partition(" (")[0] for each in throughput_words(predict(**job)).split("; ")]
+    ['tokens/s', 'sequences/s']
+    """
+    samples, rates = prediction.samples_per_second, throughput_range(prediction)
+
+    def words(each: float, unit: str) -> str:
+        said = f"{three_digits(each * samples)} {unit}/s"
+        if rates is None:
+            return said
+        return f"{said} (80 %: {' to '.join(three_digits(each * end) for end in rates)})"
+
+    tokens = prediction.tokens_per_second
+    of_samples = words(1.0, plural(prediction.sample, 1 if three_digits(samples) == "1" else 2))
+    return f"{words(tokens / samples, 'tokens')}; {of_samples}" if tokens else of_samples
+
+
 def advice(prediction: Prediction, confidence: float = PLANNING_CONFIDENCE) -> str:
     """Return the advice about a prediction: the throughput to plan with and its confidence, or what to do."""
     rates, memory = throughput_range(prediction), prediction.memory
@@ -160,7 +186,7 @@ def advice(prediction: Prediction, confidence: float = PLANNING_CONFIDENCE) -> s
     rough = rough_words(prediction, confidence) if confidence > PLANNING_CONFIDENCE else ""
     return (
         f"{start} {per_second(prediction, sure)}: {percent(confidence)} of jobs like it are faster, "
-        f"half are faster than {three_digits(median)}{rough}."
+        f"half are faster than {per_second(prediction, median)}{rough}."
     )
 
 

@@ -16,7 +16,7 @@ from perfmodel.hardware.machine_words import accelerator_words
 from perfmodel.hardware.node import Node, with_host_memory
 from perfmodel.hardware.placement import adapters_used, domains, is_slice, nodes_filled
 from perfmodel.hardware.releases import release
-from perfmodel.hardware.software import Release, learned_year, parts
+from perfmodel.hardware.software import OF_YEAR, Release, learned_year, parts
 from perfmodel.model.fitted.calibration import calibration
 from perfmodel.model.input.data import stated_decode_rate, with_scenario_data
 from perfmodel.model.input.loading import feed, loader_workers, storage_of
@@ -252,7 +252,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         link_caveats.warn_of_network_limit(node, inter, nics, scenario.network_cap, warnings)
     optimizer = taken.take("optimizer", scenario.optimizer, "adam" if sharing else workload.default_optimizer)
     if software != scenario.framework:
-        taken.append(default("framework", software))
+        taken.append(default("framework", software, OF_YEAR * (parts(software)[0] == scenario.framework)))
     measured: tuple[Setting, ...] = ()
     if sharing is not None and scenario.anchor is not None:
         scenario, measured = with_measured_runs(scenario, software, precision, catalogue, resolve)

@@ -252,7 +252,7 @@ def _ratio(one: Prediction, other: Prediction, to: str) -> Ratio:
     if one.interval is None or other.interval is None:
         return Ratio.model_construct(to=to, value=value, low_80=None, high_80=None, sure=None)
     jobs = job_of(one), job_of(other)
-    if jobs[0] != jobs[1] and (is_measured(one) or is_measured(other)):
+    if jobs[0] != jobs[1] and (is_measured(one) or is_measured(other) or _is_scaling_alone(*jobs)):
         half = math.hypot(_whole_half_width(one, one.interval), _whole_half_width(other, other.interval))
     else:
         halves = _half_width(one, one.interval), _half_width(other, other.interval)
@@ -273,6 +273,17 @@ def _ratio(one: Prediction, other: Prediction, to: str) -> Ratio:
     )
 
 
+def _is_scaling_alone(one: Job, other: Job) -> bool:
+    """Return whether two jobs start from a measured run and only one of them exchanges gradients.
+
+    The run has removed the error that they would share, that of computing: what is left is that of scaling,
+    which the other does not have, and how far runs on one accelerator scatter.
+    """
+    sizes = one.world_size, other.world_size
+    is_started = one.kind == other.kind == COPIES and bool(one.start) and bool(other.start)
+    return is_started and min(sizes) == 1 < max(sizes)
+
+
 def _accelerators(one: Job, other: Job) -> float:
     """Return the ratio of the accelerators of jobs that differ only in it, the largest possible speed-up.
 
@@ -283,7 +294,9 @@ def _accelerators(one: Job, other: Job) -> float:
     kept = [name for name in DISTANCES if name not in ("world size", "batch")]
     if smaller.world_size == 1:
         kept.remove("plan")  # one accelerator has no exchange
-    is_alike = (one.kind, one.start) == (other.kind, other.start) and not any(apart[name] for name in kept)
+    is_alike = not any(apart[name] for name in kept) and (
+        (one.kind, one.start) == (other.kind, other.start) or _is_scaling_alone(one, other)
+    )
     return one.world_size / other.world_size if is_alike and larger.batch <= smaller.batch else math.nan
 
 
@@ -295,11 +308,9 @@ def half_width(ratio: Ratio) -> float | None:
 
 
 def is_measured(prediction: Prediction) -> bool:
-    """Return whether own runs measured the job itself: no other job shares its error, their noise."""
+    """Return whether an anchor or own runs measured the job itself: no other job shares its error, noise."""
     interval = prediction.interval
-    return (
-        prediction.time_without_own_runs is not None and interval is not None and interval.no_95 == NO_REPEATS
-    )
+    return interval is not None and interval.no_95 == NO_REPEATS
 
 
 def _half_width(prediction: Prediction, interval: Interval) -> float:
