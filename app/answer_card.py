@@ -13,6 +13,7 @@ import streamlit as st
 from app.looks import labelled
 from app.plain import plain, unbroken
 from app.session_hardware import without_folder
+from perfmodel.core.sentences import sentences_in
 from perfmodel.model.prediction.answer_card import LABELS, Card
 
 LARGE = ("run", "cost", "chance", "memory")
@@ -29,8 +30,6 @@ LONG = 200
 """Most characters of an advice that is bold as a whole; of a longer one only what to do is."""
 _BREAK = re.compile(r"(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|[^(])*?[:.](?= )")
 """The beginning of a text up to its first colon or full stop outside brackets."""
-_SENTENCE = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.) (?=\S)")
-"""Between two sentences, which may begin with a figure or an option."""
 _FIGURE = re.compile(
     r"(?:(?:under|over|at most) )?"
     r"(?:\$[\d.,]*\d[kMBT]?|[\d.,]*\d[kMBT]?(?: (?:%|x|[mµn]?s|min|h|days?)|(?! \w)))(?=[\s;,:]|$)"
@@ -96,7 +95,7 @@ def with_reasons(first: str, rest: str) -> str:
     - 2 nodes: fast.
     - all-reduce: slow, e.g. here.
     """
-    reason, *others = _SENTENCE.split(rest)
+    reason, *others = sentences_in(rest)
     if others and first.endswith("."):
         reason, others = "", [reason, *others]
     return "\n- ".join([f"**{plain(first)}** {plain(reason)}".rstrip(), *map(plain, others)])

@@ -15,6 +15,8 @@ _UNIT = re.compile(
     r"|[a-z]+/s)(?!\w))"
 )
 """Matches the space between a number and its unit."""
+_NEXT = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.) (?=\S)")
+"""Matches the space between two sentences, of which the second may begin with a figure or an option."""
 
 
 def capitalised(text: str) -> str:
@@ -42,6 +44,15 @@ def in_sentences(parts: Iterable[str | None]) -> str:
     'It fits. The GPU waits.'
     """
     return " ".join(f"{capitalised(part)}." for part in parts if part)
+
+
+def sentences_in(text: str) -> list[str]:
+    """Return the sentences of a text, one by one.
+
+    >>> sentences_in("2 nodes: fast. all-reduce: slow, e.g. here.")
+    ['2 nodes: fast.', 'all-reduce: slow, e.g. here.']
+    """
+    return _NEXT.split(text)
 
 
 def in_a_list(words: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from perfmodel.core.drawing import POINT, drawn
-from perfmodel.core.sentences import wrapped
+from perfmodel.core.sentences import sentences_in, wrapped
 from perfmodel.core.units import NOTHING, per_cent, rate, show, show_range, shown_part
 from perfmodel.interfaces.reports.figures import figures, interval_lines, notes_of, overflows, target_lines
 from perfmodel.model.prediction.answer_card import Card
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 IF_IT_FITTED = "iteration, if it fitted"
 """Heading of the terms of a job that does not fit in memory."""
 LABEL = 22
+LONG = 400
+"""Most characters of an advice that is bold as a whole: five lines."""
 """Width of a label in front of its value, in columns."""
 
 
@@ -80,12 +82,12 @@ def show_prediction(
     """
     out = console()
     if not prediction.memory.fits:
-        lines_to(out, card.advice, style="bold")
+        advice_to(out, card.advice)
     out.print(Text(prediction.headline), style="bold")
     out.print(Text(f"{prediction.placement}; {_network(prediction)}"))
     out.print()
     if prediction.memory.fits:
-        lines_to(out, card.advice, style="bold")
+        advice_to(out, card.advice)
     show_rows(out, card, times_of(prediction), leave_out=("machines",))
     rows = table("iteration" if prediction.memory.fits else IF_IT_FITTED, "time", "share")
     for name, time in prediction.terms.items():
@@ -119,7 +121,7 @@ def times_of(prediction: Prediction) -> tuple[float, float, float] | None:
 
 def show_card(out: Console, card: Card, times: tuple[float, float, float] | None = None) -> None:
     """Print an answer card, with the times of ``show_rows``."""
-    lines_to(out, card.advice, style="bold")
+    advice_to(out, card.advice)
     show_rows(out, card, times)
 
 
@@ -223,6 +225,14 @@ def command_to(out: Console, line: str) -> None:
 def lines_to(out: Console, text: str, start: str = "", style: str = "") -> None:
     """Print text behind a label, on as many lines as it needs."""
     out.print(Text(filled(text, out.width, start)), style=style)
+
+
+def advice_to(out: Console, advice: str) -> None:
+    """Print what to do in bold; where that is long, its first sentence, and each further one in a list."""
+    first, *others = sentences_in(advice) if len(advice) > LONG else [advice]
+    lines_to(out, first, style="bold")
+    for each in others:
+        lines_to(out, each, "- ")
 
 
 def _network(prediction: Prediction) -> str:
