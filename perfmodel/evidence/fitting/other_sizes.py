@@ -114,8 +114,8 @@ class OtherSizes(NamedTuple):
 
     @property
     def answer(self) -> str:
-        """The rates as a sentence."""
-        return f"{'; '.join(f'{gpus}: {rate}' for gpus, rate in self.rates.items())}."
+        """The job and its rates as a sentence."""
+        return f"{self.job}: {'; '.join(f'{gpus} {rate}' for gpus, rate in self.rates.items())}."
 
     @property
     def assumed(self) -> str:
@@ -123,20 +123,25 @@ class OtherSizes(NamedTuple):
         *fewer, most, more = self.sizes
         unmeasured, largest = f"{more.world_size} GPUs were not measured", counted(most.world_size, "GPU")
         if not self.follows_runs:
-            return f"{unmeasured}: what they lose against {largest} is as the model predicts it"
+            return f"{unmeasured}: what they lose against {largest} is as the model predicts it."
+        assert most.measured is not None
         factor = _factor(most)
-        held = (
-            f"{unmeasured}: they are taken to be {factor:.2f} x as slow as predicted without your runs, as "
-            f"{largest} were; a loss that grows beyond {largest} is not in that"
-        )
-        slope = math.log(factor / _factor(fewer[-1])) / math.log2(most.world_size / fewer[-1].world_size)
-        if slope < GREW:
-            return held
-        time = more.after * math.exp(slope * math.log2(more.world_size / most.world_size))
-        return (
-            f"{held}: if it grows as it did from {fewer[-1].world_size} to {most.world_size}, "
-            f"{more.world_size} GPUs take {show(time, 's')}, {rate_number(more.work / time)} {self.unit}"
-        )
+        sentences = [
+            f"{unmeasured}: they are taken to need {factor:.2f} x the time predicted without your runs, as "
+            f"{largest} did; the loss is assumed not to grow."
+        ]
+        doublings = math.log2(most.world_size / fewer[-1].world_size)
+        if (slope := math.log(factor / _factor(fewer[-1])) / doublings) > GREW:
+            time = more.after * math.exp(slope * math.log2(more.world_size / most.world_size))
+            sentences.append(
+                f"If it grows as it did from {fewer[-1].world_size} to {most.world_size}, they take "
+                f"{show(time, 's')}, {rate_number(more.work / time)} {self.unit}."
+            )
+        if more.after_80 is not None and more.after_80[0] < most.measured:
+            sentences.append(
+                "The fast end of their interval allows less loss: some published jobs lost less."
+            )
+        return " ".join(sentences)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as values for JSON."""

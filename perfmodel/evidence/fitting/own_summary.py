@@ -106,7 +106,7 @@ def _reason(
     if math.isnan(left_out):
         return f"{capitalised(shipped)} (mean)"
     about = "" if refitted else "about "
-    said = f"{shipped} and by {about}{per_cent(left_out)} after, each left out of what predicts it (means)"
+    said = f"{shipped} and by {about}{per_cent(left_out)} after, each run left out (means)"
     heads = {"better": "Use it: ", "worse": "Do not use it: ", "equal": "Use it for these jobs alone: "}
     gains = ", so that others gain nothing" if standing == "equal" else ""
     return f"{heads[standing]}{said}{gains}" if standing in heads else capitalised(said)
