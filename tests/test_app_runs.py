@@ -144,3 +144,16 @@ def test_runs_are_handed_over_on_the_first_page_and_go_along():
     sound(button(test, "Learn from them").click().run())
     assert "What mine.csv teaches" in words(test)
     assert set(test.query_params) == {"own-runs"}
+
+
+@pytest.mark.parametrize("arrival", ["chosen", "address"])
+def test_the_first_page_names_the_columns_and_leads_to_the_rates_also_from_an_address(arrival):
+    test = opened("start", on="several_runs_I_measured") if arrival == "address" else opened("start")
+    sound(test.radio(key="option-on").set_value("several_runs_I_measured").run())
+    uploader = test.file_uploader(key="runs-file")
+    for column in ("workload", "accelerator", "world_size", "local_batch_size", "samples_per_second"):
+        assert column in uploader.label
+    uploader.set_value([("mine.csv", samples.RUNS.encode(), "text/csv")])
+    sound(test.run())
+    sound(button(test, "Learn from them").click().run())
+    assert "16 GPUs" in words(test)

@@ -137,8 +137,8 @@ def table(answer: OwnRuns) -> list[dict[str, Any]]:
     return [
         {
             "where": each.where,
-            **{head: relative(getattr(each, field)) for field, head in fields(answer).items()},
             "measured": ", ".join(measured_words(each)),
+            **{head: relative(getattr(each, field)) for field, head in fields(answer).items()},
             "run": each.run,
         }
         for each in answer.answers

@@ -26,7 +26,7 @@ MOST = 12
 """Largest number of sizes that are predicted."""
 PLACEMENT = ("world_size", "nodes", "accelerators_per_node", "calibration")
 """Options that runs of one job on several numbers of accelerators need not share."""
-HEADINGS = ("GPUs", "quantity", "measured", "before (80 %)", "with your runs (80 %)")
+HEADINGS = ("GPUs", "quantity", "measured", "with your runs (80 %)", "before (80 %)")
 GREW = 0.01
 """Least growth of a measured over a predicted time, with each doubling of the GPUs, that is said."""
 
@@ -58,7 +58,7 @@ class Size(NamedTuple):
     def rows(self, unit: str) -> list[tuple[str, ...]]:
         """Return the rows of a table, in the order of ``HEADINGS``: the rate in a unit, and the time."""
         none = "not measured"
-        predicted = ((self.before, self.before_80), (self.after, self.after_80))
+        predicted = ((self.after, self.after_80), (self.before, self.before_80))
         rates = (
             none if self.measured is None else rate_number(self.work / self.measured),
             *(
@@ -92,7 +92,7 @@ class OtherSizes(NamedTuple):
     @property
     def title(self) -> str:
         """What the table of its sizes shows."""
-        return f"{self.job}, predicted without and with your runs"
+        return f"{self.job}, predicted with and without your runs"
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
