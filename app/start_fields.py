@@ -245,7 +245,7 @@ def query(picked: Mapping[str, Any], on: str, leads_to: str, catalogue: Catalogu
     leads_to : the page
     catalogue : hardware
     """
-    has_tokens = is_transformer(picked["train"])
+    has_tokens = is_transformer(picked.get("train"))
     tuned = TUNED.get(picked.get("how", WHOLE), {}) if has_tokens else {}
     names = ["train", *(option.name for option in fields(on, picked))]
     result = {GOES_AS[name]: written(picked[name]) for name in names if name in picked and name in GOES_AS}

@@ -145,7 +145,7 @@ def test_intervals_narrow_where_runs_speak_and_never_below_their_scatter(tmp_pat
     assert near >= 1.28 * 0.99 * learned.learned.own.scatter
     worst = learned.worth.worse[0].where
     assert learned.worth.standing == "worse"
-    assert learned.card.advice.startswith("Do not use it: your 4 runs are ")
+    assert learned.card.advice.startswith("Do not use it: predictions of your 4 runs were off by ")
     assert f"; worse for {worst} by " in learned.card.advice
 
 
@@ -747,6 +747,51 @@ def test_the_loss_of_own_runs_has_no_known_cause_and_is_constant_beyond_them(tmp
     answer = predict(**JOB, world_size=64, calibration=mine)
     assert "or is the loss measured on your own runs, whose cause is not known" in answer.card.rests_on
     assert any("beyond 32 GPUs what they lose is taken as constant" in note for note in answer.warnings)
+    assert "loss measured on your own runs, taken as constant beyond 32 GPUs;" in answer.verdict
+    assert "taken as constant" not in predict(**JOB, world_size=32, calibration=mine).verdict
+
+
+def test_throughput_and_what_is_assumed_beyond_the_runs_stand_with_the_times(tmp_path):
+    learned_from_rates(tmp_path, {1: 540, 8: 510, 32: 453})
+    answer = calibrate(data=str(tmp_path / "mine.csv"))
+    sizes = answer.other_sizes
+    measured, more = sizes.sizes[-2:]
+    low, high = (more.work / end for end in reversed(more.after_80))
+    then = f"{more.rate:,.0f} images/s (80 %: {low:,.0f} to {high:,.0f})"
+    said = f"{sizes.job}: 32 GPUs 14,496 images/s, measured; 64 GPUs {then}."
+    assert said in answer.card.advice
+    assert said in str(answer).replace("\n", " ")
+    assert sizes.assumed in str(answer).replace("\n", " ")
+    assert f"{measured.measured / measured.before:.2f} x the time predicted without" in sizes.assumed
+    assert "If it grows as it did from 8 to 32, they take " in sizes.assumed
+    assert more.after_80[0] < measured.measured
+    assert sizes.assumed.endswith("allows less loss: some published jobs lost less.")
+    assert json.loads(answer.to_json())["other_sizes"]["sizes"][-1]["rate"] == pytest.approx(more.rate)
+    assert [row["rate"] for row in json.loads(answer.to_json())["rows"]] == pytest.approx([540, 4080, 14496])
+    growth = (measured.measured / measured.before) / (sizes.sizes[1].measured / sizes.sizes[1].before)
+    assert show(more.after * growth**0.5, "s") in sizes.assumed
+
+
+def test_a_loss_that_did_not_grow_is_not_said_to_and_one_size_assumes_the_model(tmp_path):
+    for rates, said in (
+        ({1: 540, 8: 540, 32: 540}, "the loss is assumed not to grow"),
+        ({32: 453}, "as the model predicts"),
+    ):
+        learned_from_rates(tmp_path, rates)
+        sizes = perfmodel.evidence.fitting.own_file.own_runs(
+            str(tmp_path / "mine.csv"), (), Scenario(), Catalogue()
+        ).other_sizes
+        if sizes is not None:
+            assert said in sizes.assumed
+            assert "If it grows" not in sizes.assumed
+
+
+def test_tokens_are_counted_where_the_file_counts_them(tmp_path):
+    rows = ["bert-base,h100-sxm5-80gb,1,128,400000", "bert-base,h100-sxm5-80gb,8,128,3000000"]
+    for quantity, unit in (("tokens_per_second", "tokens/s"), ("samples_per_second", "sequences/s")):
+        head = f"workload,accelerator,world_size,sequence_length,{quantity}"
+        (tmp_path / "mine.csv").write_text("\n".join([head, *rows]))
+        assert calibrate(data=str(tmp_path / "mine.csv")).other_sizes.unit == unit
 
 
 def test_between_own_runs_the_time_runs_on_a_line(tmp_path):
@@ -804,8 +849,10 @@ def test_a_table_of_runs_is_taken_as_what_is_learned_from_it(tmp_path):
         by_file, by_table = (predict(**job, calibration=name) for name in (file, table))
         assert by_table.to_json().replace("mine.csv", "mine.json") == by_file.to_json()
     result = CliRunner().invoke(main, ["calibrate", "--data", table])
-    assert "64    not measured" in result.stdout
     shown = calibrate(data=table).other_sizes.sizes[-1]
+    for row in shown.rows("images/s"):
+        assert re.search(r" +".join(map(re.escape, row)), result.stdout)
+    assert "not measured" in row
     assert shown.after == predict(**JOB, world_size=64, calibration=file).iteration_time
     assert "the largest, line 4 on 32 GPUs" in calibrate(data=table).card.advice
 

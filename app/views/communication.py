@@ -27,6 +27,7 @@ from app.plain import plain
 from perfmodel.core.choices import Algorithm
 from perfmodel.core.errors import InputError
 from perfmodel.core.problem import Note
+from perfmodel.core.sentences import interval_80
 from perfmodel.core.units import show
 from perfmodel.evidence.accuracy.collectives.collective_curves import nearest_curves
 from perfmodel.hardware.machine_words import link_words
@@ -294,9 +295,8 @@ def _figures(row: Collective) -> dict[str, Shown]:
     known, moved = row.interval, row.bus_bandwidth * row.time
     ends, rates = "", []
     if known:
-        ends = f"(80 %: {show(known.low_80, 's')} to {show(known.high_80, 's')})"
-        low, high = (show(moved / time, "B/s") for time in (known.high_80, known.low_80))
-        rates = [f"(80 %: {low} to {high})"]
+        ends = f"({interval_80(known.low_80, known.high_80, 's')})"
+        rates = [f"({interval_80(moved / known.high_80, moved / known.low_80, 'B/s')})"]
     if row.lower_bound:
         rates.append(f"the links allow at most {show(moved / row.lower_bound, 'B/s')}")
     return {

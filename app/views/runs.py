@@ -35,11 +35,11 @@ from app.layout import (
     shell_command,
 )
 from app.plain import plain
-from perfmodel.core.units import per_cent, percent, show
+from perfmodel.core.units import per_cent, percent
 from perfmodel.evidence.fitting.other_sizes import HEADINGS
 from perfmodel.evidence.fitting.own_file import OwnRuns
 from perfmodel.evidence.fitting.own_runs import Answer
-from perfmodel.evidence.fitting.own_summary import COLUMNS, MEANING, SIGN, unmoved
+from perfmodel.evidence.fitting.own_summary import COLUMNS, MEANING, SIGN, measured_words, unmoved
 from perfmodel.interfaces.register import command
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.names import effect_words
@@ -75,7 +75,10 @@ BENEFITS = (
     "Hand over runs that you measured: every page that predicts then learns from them. What they teach is "
     "used only if runs that it has not seen are predicted better; you can turn it off."
 )
-SAMPLE = [Answer(name, name, math.nan, *off) for name, *off in samples.RUN_ERRORS]
+SAMPLE = [
+    Answer(name, name, math.nan, before, left_out, after)
+    for name, before, left_out, after in samples.RUN_ERRORS
+]
 # How far each of the runs to try is missed.
 
 
@@ -134,20 +137,29 @@ def table(answer: OwnRuns) -> list[dict[str, Any]]:
     return [
         {
             "where": each.where,
+            "measured": ", ".join(measured_words(each)),
             **{head: relative(getattr(each, field)) for field, head in fields(answer).items()},
-            "measured": show(each.time, "s"),
             "run": each.run,
         }
         for each in answer.answers
     ]
 
 
+def figures(answer: OwnRuns) -> dict[str, answer_card.Shown]:
+    """Return the throughput on the most GPUs that were measured, and on the number that was not."""
+    return {
+        label: answer_card.with_unit(words)
+        for label, words in ({} if answer.other_sizes is None else answer.other_sizes.rates).items()
+    }
+
+
 def draw_sizes(answer: OwnRuns) -> None:
     """Draw the largest run's job on other numbers of GPUs, predicted without and with the runs."""
     if answer.other_sizes is not None:
         st.subheader(plain(answer.other_sizes.title), anchor=False)
-        rows = [dict(zip(HEADINGS, size.words, strict=True)) for size in answer.other_sizes.sizes]
+        rows = [dict(zip(HEADINGS, row, strict=True)) for row in answer.other_sizes.rows]
         st.dataframe(rows, hide_index=True)
+        st.caption(plain(sentence(answer.other_sizes.assumed)))
 
 
 def moved(answer: OwnRuns) -> list[dict[str, Any]]:
@@ -265,7 +277,7 @@ def with_runs(request: PageRequest, file: Path, mark: Mark, form: Callable[[], N
     is_used = put_in_use(mark, learned, answer.worth.standing == "better")
     with request.top:
         st.subheader(plain(f"What {mark.name} teaches"), anchor=False)
-        answer_card.show(answer.card)
+        answer_card.show(answer.card, figures(answer))
         st.caption("Every page that predicts uses it" if is_used else "No page uses it")
     with st.container(horizontal=True):
         if is_used:

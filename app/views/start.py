@@ -38,7 +38,13 @@ NOT_ASKED = {
     RUNS: "Predictions learn from them. Each line of the file says what was trained, so it is not asked.",
 }
 # Question -> why its file leaves fields out.
-RUNS_FILE = "A CSV, a line for each run: workload, accelerator, world_size, samples_per_second, ..."
+RUNS_FILE = (
+    "A CSV, a line for each run: workload, accelerator, world_size, local_batch_size, samples_per_second"
+)
+RUNS_HELP = (
+    "Instead of samples_per_second also tokens_per_second or iteration_time. Any other option of a "
+    "prediction may be a column. The page Your own runs has a template."
+)
 
 
 def to_predict_if_its_address() -> None:
@@ -71,6 +77,7 @@ def own_file(on: str) -> None:
             "runs",
             RUNS_FILE,
             "runs-file",
+            help=RUNS_HELP,
         )
         own_uploads.in_use_line("runs", "The runs in use are", "Stop using them")
     else:

@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterable
 
-from perfmodel.core.units import percent
+from perfmodel.core.units import percent, show
 
 NO_BREAK = "\u00a0"
 """The space at which no line is broken."""
@@ -63,6 +63,15 @@ def in_a_list(words: Iterable[str]) -> str:
     """
     *others, last = words
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def interval_80(low: float, high: float, unit: str) -> str:
+    """Return an 80 % interval of a quantity as text.
+
+    >>> interval_80(0.072, 0.104, "s")
+    '80 %: 72 ms to 104 ms'
+    """
+    return f"80 %: {show(low, unit)} to {show(high, unit)}"
 
 
 def likely_to_be(outcome: str, probability: float) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from perfmodel.core.records.record import Record, late
+from perfmodel.core.sentences import interval_80
 from perfmodel.core.units import counted, percent, show
 from perfmodel.decide.fits.changes import DEAR
 from perfmodel.decide.fits.ways import is_known, unknown_of
@@ -57,7 +58,7 @@ class Change(Record):
     def time(self) -> str:
         """The time of a step as text, with its 80 % interval."""
         low, high = self.iteration_time_low_80, self.iteration_time_high_80
-        ends = "" if low is None or high is None else f" (80 %: {show(low, 's')} to {show(high, 's')})"
+        ends = "" if low is None or high is None else f" ({interval_80(low, high, 's')})"
         return f"{show(self.iteration_time, 's')}{ends}"
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from statistics import geometric_mean
 from typing import Any, NamedTuple
 
 from perfmodel.core.errors import InputError
-from perfmodel.core.units import show, show_range
+from perfmodel.core.units import counted, show, show_range
+from perfmodel.evidence.fitting.own_rates import rate_number, unit_of
 from perfmodel.evidence.fitting.own_runs import OwnRun, Update
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.machine_words import accelerator_words
@@ -24,13 +26,17 @@ MOST = 12
 """Largest number of sizes that are predicted."""
 PLACEMENT = ("world_size", "nodes", "accelerators_per_node", "calibration")
 """Options that runs of one job on several numbers of accelerators need not share."""
-HEADINGS = ("GPUs", "measured", "before (80 %)", "with your runs (80 %)")
+HEADINGS = ("GPUs", "quantity", "measured", "with your runs (80 %)", "before (80 %)")
+GREW = 0.01
+"""Least growth of a measured over a predicted time, with each doubling of the GPUs, that is said."""
 
 
 class Size(NamedTuple):
     """A job on a number of accelerators, predicted without and with own runs; times in seconds."""
 
     world_size: int
+    work: float
+    """Samples, or tokens, of an iteration: those that ``OtherSizes.unit`` counts."""
     measured: float | None
     """Geometric mean of its runs; None where it was not measured."""
     before: float
@@ -40,11 +46,35 @@ class Size(NamedTuple):
     after_80: tuple[float, float] | None
 
     @property
-    def words(self) -> tuple[str, ...]:
-        """The cells of a table, in the order of ``HEADINGS``."""
-        measured = "not measured" if self.measured is None else show(self.measured, "s")
-        predicted = ((self.before, self.before_80), (self.after, self.after_80))
-        return (str(self.world_size), measured, *(_with_interval(*each) for each in predicted))
+    def rate(self) -> float:
+        """Work per second, with own runs."""
+        return self.work / self.after
+
+    @property
+    def rate_80(self) -> tuple[float, float] | None:
+        """Ends of the 80 % interval of the rate, with own runs."""
+        return _rates(self.work, self.after_80)
+
+    def rows(self, unit: str) -> list[tuple[str, ...]]:
+        """Return the rows of a table, in the order of ``HEADINGS``: the rate in a unit, and the time."""
+        none = "not measured"
+        predicted = ((self.after, self.after_80), (self.before, self.before_80))
+        rates = (
+            none if self.measured is None else rate_number(self.work / self.measured),
+            *(
+                _with_interval(rate_number(self.work / time), _between(_rates(self.work, ends)))
+                for time, ends in predicted
+            ),
+        )
+        times = (
+            none if self.measured is None else show(self.measured, "s"),
+            *(_with_interval(show(time, "s"), ends and show_range(*ends, "s")) for time, ends in predicted),
+        )
+        return [(str(self.world_size), unit, *rates), (str(self.world_size), "iteration", *times)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as values for JSON."""
+        return {**self._asdict(), "rate": self.rate, "rate_80": self.rate_80}
 
 
 class OtherSizes(NamedTuple):
@@ -52,16 +82,71 @@ class OtherSizes(NamedTuple):
 
     job: str
     """In words."""
+    unit: str
+    """Of the rates: images/s, tokens/s."""
     sizes: tuple[Size, ...]
+    """Those that were measured, and last one that was not."""
+    follows_runs: bool
+    """Whether the time that was not measured follows the largest run, by ``anchored_on_own_runs``."""
 
     @property
     def title(self) -> str:
         """What the table of its sizes shows."""
-        return f"Iteration of {self.job}, predicted without and with your runs"
+        return f"{self.job}, predicted with and without your runs"
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """The cells of the table, in the order of ``HEADINGS``."""
+        return [row for size in self.sizes for row in size.rows(self.unit)]
+
+    @property
+    def rates(self) -> dict[str, str]:
+        """The throughput on the most accelerators that were measured, and on the number that was not."""
+        *_, most, more = self.sizes
+        assert most.measured is not None
+        ends = "" if more.rate_80 is None else f" (80 %: {' to '.join(map(rate_number, more.rate_80))})"
+        return {
+            counted(
+                most.world_size, "GPU"
+            ): f"{rate_number(most.work / most.measured)} {self.unit}, measured",
+            counted(more.world_size, "GPU"): f"{rate_number(more.rate)} {self.unit}{ends}",
+        }
+
+    @property
+    def answer(self) -> str:
+        """The job and its rates as a sentence."""
+        return f"{self.job}: {'; '.join(f'{gpus} {rate}' for gpus, rate in self.rates.items())}."
+
+    @property
+    def assumed(self) -> str:
+        """What is assumed of the loss on more accelerators than were measured, and what it may take."""
+        *fewer, most, more = self.sizes
+        unmeasured, largest = f"{more.world_size} GPUs were not measured", counted(most.world_size, "GPU")
+        if not self.follows_runs:
+            return f"{unmeasured}: what they lose against {largest} is as the model predicts it."
+        assert most.measured is not None
+        factor = _factor(most)
+        sentences = [
+            f"{unmeasured}: they are taken to need {factor:.2f} x the time predicted without your runs, as "
+            f"{largest} did; the loss is assumed not to grow."
+        ]
+        doublings = math.log2(most.world_size / fewer[-1].world_size)
+        if (slope := math.log(factor / _factor(fewer[-1])) / doublings) > GREW:
+            time = more.after * math.exp(slope * math.log2(more.world_size / most.world_size))
+            sentences.append(
+                f"If it grows as it did from {fewer[-1].world_size} to {most.world_size}, they take "
+                f"{show(time, 's')}, {rate_number(more.work / time)} {self.unit}."
+            )
+        if more.after_80 is not None and more.after_80[0] < most.measured:
+            sentences.append(
+                "The fast end of their interval allows less loss: some published jobs lost less."
+            )
+        return " ".join(sentences)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as values for JSON."""
-        return {"job": self.job, "sizes": [size._asdict() for size in self.sizes]}
+        sizes = [size.to_dict() for size in self.sizes]
+        return {"job": self.job, "unit": self.unit, "sizes": sizes, "assumed": self.assumed}
 
 
 def other_sizes(runs: Sequence[OwnRun], learned: Update, catalogue: Catalogue) -> OtherSizes | None:
@@ -81,13 +166,15 @@ def other_sizes(runs: Sequence[OwnRun], learned: Update, catalogue: Catalogue) -
         if _options(run.setting) == _options(setting):
             by_size.setdefault(run.setting.world_size, []).append(run)
     constants = with_own_effects(calibration(), learned.own)
+    unit, of_sample = unit_of(setting, by_size[setting.world_size][0].quantity)
     try:
-        sizes = [_measured(by_size[n], constants, catalogue) for n in sorted(by_size)[-MOST:]]
-        sizes.append(_size(TIMES * setting.world_size, setting, None, constants, catalogue))
+        sizes = [_measured(by_size[n], of_sample, constants, catalogue) for n in sorted(by_size)[-MOST:]]
+        more = _size(TIMES * setting.world_size, setting, None, of_sample, constants, catalogue)
     except InputError:
         return None
     job = f"{network_name(setting.workload.id)} on {accelerator_words(setting.accelerator)}"
-    return OtherSizes(f"{job}, batch {setting.local_batch_size} each", tuple(sizes))
+    words = f"{job}, batch {setting.local_batch_size} each"
+    return OtherSizes(words, unit, (*sizes, more[0]), more[1])
 
 
 def _options(setting: Setting) -> dict[str, Any]:
@@ -96,18 +183,33 @@ def _options(setting: Setting) -> dict[str, Any]:
     return {name: value for name, value in stated.items() if name not in PLACEMENT}
 
 
-def _measured(runs: Sequence[OwnRun], constants: Calibration, catalogue: Catalogue) -> Size:
+def _measured(runs: Sequence[OwnRun], of_sample: int, constants: Calibration, catalogue: Catalogue) -> Size:
     """Return the size of runs on equally many accelerators: of those on the fewest machines."""
     fewest = min(run.setting.nodes for run in runs)
     alike = [run for run in runs if run.setting.nodes == fewest]
     setting, time = alike[0].setting, geometric_mean([run.time for run in alike])
-    return _size(setting.world_size, setting, time, constants, catalogue)
+    return _size(setting.world_size, setting, time, of_sample, constants, catalogue)[0]
 
 
 def _size(
-    world_size: int, setting: Setting, measured: float | None, constants: Calibration, catalogue: Catalogue
-) -> Size:
-    """Return the job of a setting on a number of accelerators, predicted without and with own runs."""
+    world_size: int,
+    setting: Setting,
+    measured: float | None,
+    of_sample: int,
+    constants: Calibration,
+    catalogue: Catalogue,
+) -> tuple[Size, bool]:
+    """Return the job of a setting on a number of accelerators, predicted without and with own runs.
+
+    Also whether its time with them follows runs of the job itself.
+
+    Parameters
+    ----------
+    world_size, setting : accelerators of the job, and its other options
+    measured : mean time of its runs [s], or None
+    of_sample : units of ``OtherSizes.unit`` in a sample
+    constants : with the effects of the runs
+    """
     assert constants.own is not None
     options = _options(setting) | {"world_size": world_size}
     if (held := setting.scenario.accelerators_per_node) is not None:
@@ -115,12 +217,20 @@ def _size(
     scenario = Scenario.model_validate(options)
     before = predict(scenario, catalogue)
     scenario = scenario.model_copy(update={"calibration": constants.own.file})
-    after = prediction_of_setting(*settled_by_own_runs(scenario, catalogue, constants))
-    return Size(
-        *(world_size, measured),
+    own, known = settled_by_own_runs(scenario, catalogue, constants)
+    after = prediction_of_setting(own, known)
+    size = Size(
+        *(world_size, of_sample * own.global_batch_size, measured),
         *(before.iteration_time, _interval(before)),
         *(after.iteration_time, _interval(after)),
     )
+    return size, own.repeat is not None
+
+
+def _factor(size: Size) -> float:
+    """Return the measured time of a job over that predicted without own runs."""
+    assert size.measured is not None
+    return size.measured / size.before
 
 
 def _interval(prediction: Prediction) -> tuple[float, float] | None:
@@ -129,10 +239,20 @@ def _interval(prediction: Prediction) -> tuple[float, float] | None:
     return None if interval is None else (interval.low_80, interval.high_80)
 
 
-def _with_interval(time: float, interval: tuple[float, float] | None) -> str:
-    """Return a time with its interval.
+def _rates(work: float, times: tuple[float, float] | None) -> tuple[float, float] | None:
+    """Return the rates of work at the ends of an interval of times, the lower first."""
+    return None if times is None else (work / times[1], work / times[0])
 
-    >>> _with_interval(0.142, (0.119, 0.206)), _with_interval(0.142, None)
+
+def _between(rates: tuple[float, float] | None) -> str | None:
+    """Return the ends of an interval of rates as text."""
+    return None if rates is None else "-".join(map(rate_number, rates))
+
+
+def _with_interval(value: str, ends: str | None) -> str:
+    """Return a value with the ends of its interval, if there are any.
+
+    >>> _with_interval("142 ms", "119-206 ms"), _with_interval("142 ms", None)
     ('142 ms (119-206 ms)', '142 ms')
     """
-    return f"{show(time, 's')} ({show_range(*interval, 's')})" if interval else show(time, "s")
+    return value if ends is None else f"{value} ({ends})"

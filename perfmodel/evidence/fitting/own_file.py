@@ -76,6 +76,8 @@ def _row(answer: Answer) -> dict[str, Any]:
         "where": answer.where,
         "run": answer.run,
         "measured": answer.time,
+        "rate": answer.rate if answer.unit else None,
+        "unit": answer.unit,
         **{name: math.expm1(getattr(answer, name)) for name in ("before", "left_out", "after")},
         "width_before": _relative(answer.width_before),
         "width_after": _relative(answer.width_after),
@@ -124,7 +126,9 @@ class OwnRuns:
         count = len(self.answers)
         tested = f", each predicted by what the other {count - 1} teach" if self.worth.is_tested else ""
         files = ", ".join(Path(file).name for file in self.files)
-        return Card(advice=self.worth.advice, rests_on=f"{count} run{'s' * (count != 1)} of {files}{tested}")
+        answer = "" if self.other_sizes is None else f" {self.other_sizes.answer}"
+        rests_on = f"{count} run{'s' * (count != 1)} of {files}{tested}"
+        return Card(advice=f"{self.worth.advice}{answer}", rests_on=rests_on)
 
     @cached_property
     def _table(self) -> dict[str, Any]:

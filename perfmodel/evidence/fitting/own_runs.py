@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from perfmodel.core.arrays import Array
 from perfmodel.model.fitted.calibration import Calibration, with_own_effects
 from perfmodel.model.fitted.own_effects import OwnEffects, effect_names
 from perfmodel.model.prediction.intervals.interval import deviation
@@ -24,11 +25,6 @@ from perfmodel.model.step.evaluate import evaluate
 from perfmodel.model.step.fabric import fabric
 from perfmodel.model.step.inside import inside_link
 from perfmodel.model.step.layer_rates import conditions
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 STEP = 0.02
 """Step of an effect's logarithm in finite differences."""
@@ -86,6 +82,9 @@ class Answer(NamedTuple):
     """Half-width after the update, when the job itself was measured: the noise of repeats."""
     world_size: float = 1
     """Accelerators of the run."""
+    rate: float = math.nan
+    """Measured throughput, in ``unit``; nan for all-reduces."""
+    unit: str = ""
 
 
 class Update(NamedTuple):

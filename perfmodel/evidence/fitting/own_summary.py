@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
+from itertools import zip_longest
 from statistics import fmean
 from typing import Literal, NamedTuple
 
-from perfmodel.core.sentences import capitalised, wrapped
+from perfmodel.core.sentences import capitalised, sentence, wrapped
 from perfmodel.core.units import per_cent, show
 from perfmodel.evidence.fitting.other_sizes import HEADINGS, OtherSizes
+from perfmodel.evidence.fitting.own_rates import rate_number
 from perfmodel.evidence.fitting.own_runs import Answer, Update
 from perfmodel.model.prediction.names import effect_words
 
@@ -27,9 +29,9 @@ WIDTH = 80
 COLUMNS = {"before": "before", "left_out": "left out", "after": "after"}
 """Field of an answer -> what its errors are called."""
 MEANING = {
-    "before": "off by the model that comes with the package",
-    "left_out": "off by what all other runs teach, without this one",
-    "after": "off by what all runs teach",
+    "before": "error of the prediction by the model that comes with the package",
+    "left_out": "its error after learning from all other runs, without this one",
+    "after": "its error after learning from all runs, this one too",
 }
 """Field of an answer -> what its errors are."""
 SIGN = "a minus: it ran slower than predicted"
@@ -95,20 +97,19 @@ def _reason(
     standing: Standing, answers: Sequence[Answer], before: float, left_out: float, refitted: bool
 ) -> str:
     """Return whether to use an update, with the errors that say so."""
-    runs = "your run is" if len(answers) == 1 else f"your {len(answers)} runs are"
-    shipped = f"{per_cent(before)} off before"
+    runs = "your run" if len(answers) == 1 else f"your {len(answers)} runs"
+    shipped = f"predictions of {runs} were off by {per_cent(before)} before learning"
     if standing == "untested" and math.isnan(answers[0].width_before):  # a listing, which has no interval
-        return f"Use it on this network: your listing is {shipped}, and nothing else tests what it teaches"
+        return f"Use it on this network: {shipped}, and nothing else tests what it teaches"
     if standing == "untested":
-        return f"Use it for this job alone: {runs} {shipped}, and one run cannot say whether others gain"
-    about = "" if refitted else "about "
-    others = f"{about}{per_cent(left_out)} when each is predicted by what the others teach (means)"
-    heads = {"better": "Use it: ", "worse": "Do not use it: ", "equal": "Use it for these jobs alone: "}
+        return f"Use it for this job alone: {shipped}, and one run cannot say whether others gain"
     if math.isnan(left_out):
-        return f"{capitalised(runs)} {shipped} (mean)"
+        return f"{capitalised(shipped)} (mean)"
+    about = "" if refitted else "about "
+    said = f"{shipped} and by {about}{per_cent(left_out)} after, each run left out (means)"
+    heads = {"better": "Use it: ", "worse": "Do not use it: ", "equal": "Use it for these jobs alone: "}
     gains = ", so that others gain nothing" if standing == "equal" else ""
-    said = f"{runs} {shipped}, {others}{gains}"
-    return f"{heads[standing]}{said}" if standing in heads else capitalised(said)
+    return f"{heads[standing]}{said}{gains}" if standing in heads else capitalised(said)
 
 
 def _largest(answers: Sequence[Answer]) -> list[str]:
@@ -181,13 +182,19 @@ def summary_lines(
     """
     answers = learned.answers
     heads = {name: head for name, head in COLUMNS.items() if worth.is_tested or name != "left_out"}
-    lines = [worth.advice, *_columns([(head, MEANING[name]) for name, head in heads.items()]), f"  {SIGN}"]
+    answer = [] if sizes is None else [sizes.answer]
+    lines = [
+        worth.advice,
+        *answer,
+        *_columns([(head, MEANING[name]) for name, head in heads.items()]),
+        f"  {SIGN}",
+    ]
     lines += _columns(
         [("", "measured", *heads.values(), "run")]
         + [
             (
                 one.where,
-                show(one.time, "s"),
+                "\n".join(measured_words(one)),
                 *(per_cent(math.expm1(getattr(one, name)), signed=True) for name in heads),
                 one.run,
             )
@@ -198,13 +205,18 @@ def summary_lines(
     if sizes is None:
         lines += _narrower(answers) if worth.is_tested or worth.standing == "untested" else []
     else:
-        lines += [f"{sizes.title}:", *_columns([HEADINGS, *(size.words for size in sizes.sizes)])]
+        lines += [f"{sizes.title}:", *_columns([HEADINGS, *sizes.rows]), sentence(sizes.assumed)]
     if named := unmoved(answers):
         far = "; ".join(f"{one.where} ({one.run})" for one in named)
         lines.append(f"error as large as before, for a reason that no factor here describes: {far}")
     moved = [(factor, known, name) for name, factor, known in moved_rows(learned)]
     lines += ["moved (time of computation, rate of links):", *_columns(moved)] if moved else []
     return [part for line in lines for part in _wrapped(line)]
+
+
+def measured_words(one: Answer) -> list[str]:
+    """Return the measured throughput of a run, if it trains, and its time, as text."""
+    return [*([f"{rate_number(one.rate)} {one.unit}"] if one.unit else []), show(one.time, "s")]
 
 
 def moved_rows(learned: Update) -> list[tuple[str, str, str]]:
@@ -237,11 +249,17 @@ def _narrower(answers: Sequence[Answer]) -> list[str]:
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Return rows of cells as indented lines with aligned columns, the last one wrapped."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    """Return rows of cells as indented lines with aligned columns, the last one wrapped.
+
+    A cell may have several lines.
+    """
+    cells = [[cell.split("\n") for cell in row[:-1]] for row in rows]
+    widths = [max(len(line) for row in cells for line in row[n]) for n in range(len(rows[0]) - 1)]
+    left = WIDTH - 2 - sum(widths) - 2 * len(widths)
     lines = []
-    for row in rows:
-        front = "  " + "".join(f"{cell:<{width}}  " for cell, width in zip(row, widths, strict=False))
-        last = textwrap.wrap(row[-1], WIDTH - len(front), break_long_words=False)
-        lines += [front + last[0], *(" " * len(front) + more for more in last[1:])]
+    for row, front in zip(rows, cells, strict=True):
+        last = textwrap.wrap(row[-1], left, break_long_words=False) or [""]
+        for parts in zip_longest(*front, last, fillvalue=""):
+            first = "".join(f"{part:<{width}}  " for part, width in zip(parts, widths, strict=False))
+            lines.append(f"  {first}{parts[-1]}".rstrip())
     return lines

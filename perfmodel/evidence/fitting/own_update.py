@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+from perfmodel.evidence.fitting.own_rates import unit_of
 from perfmodel.evidence.fitting.own_runs import Answer, OwnRun, Update, nothing_learned, update
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import NORMAL_80, Calibration, with_own_effects
@@ -61,8 +62,16 @@ def update_by_own_runs(
             width_after=NORMAL_80 * noise,
         )
     own = result.own._replace(runs=len(runs), jobs=jobs, transformers=[row_of(run) for run in together])
-    sized = [answers[id(run)]._replace(world_size=run.setting.world_size) for run in runs]
-    return result._replace(own=own, answers=sized)
+    return result._replace(own=own, answers=[_described(answers[id(run)], run) for run in runs])
+
+
+def _described(answer: Answer, run: OwnRun) -> Answer:
+    """Return the errors of a run with its accelerators, and with its throughput if it trains."""
+    answer = answer._replace(world_size=run.setting.world_size)
+    if run.message_bytes:
+        return answer
+    unit, of_sample = unit_of(run.setting, run.quantity)
+    return answer._replace(rate=of_sample * run.setting.global_batch_size / run.time, unit=unit)
 
 
 def _followed(
@@ -95,9 +104,16 @@ def _transformer_answers(runs: Sequence[OwnRun], constants: Calibration) -> tupl
         others = [other for other in together if not is_same(run.traits, other.traits)]
         left_out = update_of(own.setting, others).shift if others else 0.0
         after = update_of(own.setting, together)
-        errors = (float(shift - run.miss) for shift in (0.0, left_out, after.shift))
-        widths = (float(NORMAL_80 * spread) for spread in (run.spread, after.spread()))
-        answers.append(Answer(own.where, own.name, own.time, *errors, *widths))
+        answers.append(
+            Answer(
+                *(own.where, own.name, own.time),
+                before=float(-run.miss),
+                left_out=float(left_out - run.miss),
+                after=float(after.shift - run.miss),
+                width_before=float(NORMAL_80 * run.spread),
+                width_after=float(NORMAL_80 * after.spread()),
+            )
+        )
     return together, answers
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from perfmodel.core.sentences import interval_80
 from perfmodel.core.units import per_cent, percent, show
 from perfmodel.interfaces.api.layout_row import LayoutRow
 from perfmodel.interfaces.api.layout_ties import SAME_TIME, Ties
@@ -50,7 +51,7 @@ def _advice(ties: Ties, first: LayoutRow) -> str:
     if row.memory["fits_probability"] < CERTAIN:
         start = f"It {verdict(row.memory['fits_probability'])}; if it does, take"
     low, high = row.interval["low_80"], row.interval["high_80"]
-    step = f"{show(row.iteration_time, 's')} a step (80 %: {show(low, 's')} to {show(high, 's')})"
+    step = f"{show(row.iteration_time, 's')} a step ({interval_80(low, high, 's')})"
     least, most = (per_cent(row.mfu * row.iteration_time / end) for end in (high, low))
     words = (
         f"{start} {in_full(row.layout)}: {step}, at an MFU of {per_cent(row.mfu)} (80 %: {least} to {most})."

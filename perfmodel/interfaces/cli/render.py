@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 IF_IT_FITTED = "iteration, if it fitted"
 """Heading of the terms of a job that does not fit in memory."""
 LABEL = 22
+"""Width of a label in front of its value, in columns."""
 LONG = 400
 """Most characters of an advice that is bold as a whole: five lines."""
-"""Width of a label in front of its value, in columns."""
 
 
 class _Output(Console):

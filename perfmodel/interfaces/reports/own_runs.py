@@ -6,10 +6,10 @@ import math
 from pathlib import Path
 
 from perfmodel.core.records.options import Described
-from perfmodel.core.units import per_cent, show
+from perfmodel.core.units import per_cent
 from perfmodel.evidence.fitting.other_sizes import HEADINGS
 from perfmodel.evidence.fitting.own_file import OwnRuns
-from perfmodel.evidence.fitting.own_summary import COLUMNS, MEANING, SIGN, moved_rows
+from perfmodel.evidence.fitting.own_summary import COLUMNS, MEANING, SIGN, measured_words, moved_rows
 from perfmodel.interfaces.reports.given import given, in_short
 from perfmodel.interfaces.reports.page import Listing, Page, Span, Spans
 
@@ -30,7 +30,7 @@ def page_of_own_runs(answer: OwnRuns, command: str | None, request: Described | 
         (
             one.where,
             one.run,
-            show(one.time, "s"),
+            ", ".join(measured_words(one)),
             *(per_cent(math.expm1(getattr(one, name)), signed=True) for name in fields),
         )
         for one in answer.answers
@@ -55,7 +55,7 @@ def page_of_own_runs(answer: OwnRuns, command: str | None, request: Described | 
     )
     meaning = [f"{head}: {MEANING[name]}" for name, head in fields.items()]
     sizes = answer.other_sizes
-    of_sizes = [] if sizes is None else [Listing(sizes.title, HEADINGS, [each.words for each in sizes.sizes])]
+    of_sizes = [] if sizes is None else [Listing(sizes.title, HEADINGS, sizes.rows, texts=2)]
     files = ", ".join(Path(name).name for name in answer.files)
     return Page(
         question=f"Do the runs of {files} make predictions better?",
@@ -68,7 +68,7 @@ def page_of_own_runs(answer: OwnRuns, command: str | None, request: Described | 
             *of_sizes,
             Listing("What moved", ("of", "factor", "known within"), moved_rows(answer.learned)),
         ],
-        assumptions=[*meaning, SIGN],
+        assumptions=[*([] if sizes is None else [sizes.assumed]), *meaning, SIGN],
         notes=answer.warnings,
         sources=["the fit that comes with the package, and your runs"],
         command=command,

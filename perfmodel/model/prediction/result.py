@@ -4,7 +4,7 @@ import json
 from typing import Any, Literal
 
 from perfmodel.core.records.record import Record, fresh, late
-from perfmodel.core.sentences import likely_to_be
+from perfmodel.core.sentences import interval_80, likely_to_be
 from perfmodel.core.units import per_cent, plural, rate, show, three_digits
 from perfmodel.model.options.understood import Understood
 from perfmodel.model.prediction.answer_card import Card
@@ -381,7 +381,7 @@ class Prediction(_Result):
         time, interval = show(self.iteration_time, "s"), self.interval
         if interval is None:
             return time
-        return f"{time} (80 %: {show(interval.low_80, 's')} to {show(interval.high_80, 's')})"
+        return f"{time} ({interval_80(interval.low_80, interval.high_80, 's')})"
 
     def __repr__(self) -> str:
         lines = [

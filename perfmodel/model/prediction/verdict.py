@@ -38,7 +38,8 @@ def verdict(setting: Setting, step: Step, constants: Calibration) -> str:
         return head
     if setting.measured_loss:
         share = per_cent(setting.measured_loss / step.iteration_time)
-        return f"{head}; {_hidden_text(step)}; {share} is the loss measured on your own runs; {UNKNOWN_TERM}"
+        loss = f"{share} is the loss measured on your own runs{_held_words(setting)}"
+        return f"{head}; {_hidden_text(step)}; {loss}; {UNKNOWN_TERM}"
     ports = busiest_ports(setting, constants)
     binding, faster = bottleneck(ports, constants)
     better = _better(setting, ports, faster, step.fabric)
@@ -83,6 +84,13 @@ def _better(setting: Setting, ports: Setting, faster: float, fabric: Fabric) -> 
         # a round trip crosses the link twice; the host's part stays
         round_trip_time=fabric.round_trip_time - setting.inter_link.hop_latency.value * (2 - 2 * latency),
     )
+
+
+def _held_words(setting: Setting) -> str:
+    """Return that the loss of own runs is taken as constant beyond them; "" for a job within them."""
+    sizes = setting.repeat.sizes if setting.repeat else ()
+    largest = max(sizes, default=setting.world_size)
+    return f", taken as constant beyond {counted(largest, 'GPU')}" if largest < setting.world_size else ""
 
 
 def _hidden_text(step: Step) -> str:
