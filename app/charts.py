@@ -25,7 +25,7 @@ HIDDEN = "hidden communication"
 BELOW, CAP = 0.33, 0.06
 """Place of an interval below the middle of its bar, and half the height of its ends; bars are 1 apart."""
 STANDOFF, TITLED = 16, 66
-"""Space between ticks and title of the axes of Compare's charts, and below the charts without a legend [px]."""
+"""Space between ticks and title of the axes of Compare's charts, and below those without a legend [px]."""
 UNDER_BAR, THIN = 0.32, 0.14
 """Place of a thin bar below the middle of its bar, and its height."""
 UNDER = {"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0, "x": 0, "maxheight": 1.0}

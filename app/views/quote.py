@@ -33,7 +33,7 @@ from app.plain import plain
 from app.state import clear, is_open, newest
 from perfmodel.decide.quote import Checked, Quote, example_names, read_quote
 from perfmodel.decide.quote.answer import QuoteAnswer
-from perfmodel.decide.quote.card import card_of_quote, chance_figures, chances
+from perfmodel.decide.quote.card import advice_beside_chart, card_of_quote, chance_figures, chances
 from perfmodel.decide.quote.claim_words import CONVENTION_WORDS
 from perfmodel.decide.quote.listing import claimed, lines_of, verdict_words, worst_first
 from perfmodel.decide.quote.sentence import judgement_words, shown_verdict
@@ -229,16 +229,20 @@ def page(request: PageRequest) -> None:
     """Draw the page for the chosen options."""
     with errors_shown("Will the quote hold?", request.top):
         given = quote_of(request)
-        quote = given.quote
-        checked = backend().check_quote(quote, session_hardware.calibration())
+        checked = backend().check_quote(given.quote, session_hardware.calibration())
+    quote = quotes.named(given.quote, checked[0]) if given.is_filled_in else given.quote
     card = card_of_quote(checked)
     with request.top:
-        title = "An example, not yet your claim" if given.is_example else quote.title
+        title = f"An example: {quote.title}" if given.is_example else quote.title
         st.subheader(plain(f"Will this hold? {title}"), anchor=False)
-        chance = chance_of(checked, card)
-        answer_card.show(card, chance, NOT_LARGE if chance else ())
+        chance, (advice, runs) = chance_of(checked, card), advice_beside_chart(checked)
+        in_fold = (*(NOT_LARGE if chance else ()), *(("limit",) if len(checked) > 1 else ()))
+        answer_card.show(card.model_copy(update={"advice": advice}), chance, in_fold)
         indices = drawn(checked)
         quote_chart.draw_claims({index + 1: checked[index] for index in indices})
+        for index in sorted(indices):
+            if index + 1 in runs:
+                st.caption(plain(f"Claim {index + 1}: {runs[index + 1]}"))
     if given.is_example:
         st.info(f"{EXAMPLE} Type your claim in the fields above, and describe its job in the sidebar.")
     elif given.is_filled_in:
