@@ -15,8 +15,9 @@ from app.quote_chart import claims_chart
 from perfmodel.core.files.resources import folder
 from perfmodel.core.units import per_cent
 from perfmodel.decide.quote import Claim, Quote, check_quote, example_names, read_quote
+from perfmodel.decide.quote.card import advice_beside_chart, card_of_quote
 from perfmodel.decide.quote.listing import worst_first
-from perfmodel.decide.quote.sentence import shown_verdict
+from perfmodel.decide.quote.sentence import expected_words, shown_verdict
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.quoted import DRAWN, page_of_quote
 from tests.test_app import errors, opened, sound, words
@@ -209,7 +210,7 @@ def test_each_claim_has_a_figure_and_the_chart_stands_before_the_fields():
     assert re.search(rf"claim 1: Inception v3, 90 %\n52 %\n{expected}", said)
     assert re.search(rf"claim 2: ResNet-101, 90 %\n51 %\n{expected}", said)
     assert said.count("92.8 %") == 2  # of the figure, and of the claim's fold
-    assert "Claim 1: Measured runs come to 98.1 to 98.3 %, better than claimed" in plainly(test)
+    assert "Claim 1: measured runs come to 98.1 to 98.3 %, better than claimed" in plainly(test)
     drawn = [getattr(each, "label", "") or each.type for each in test.main]
     assert drawn.index("plotly_chart") < drawn.index("Quote")
     (field,) = [each for each in test.selectbox if each.label == "Quote"]
@@ -250,8 +251,24 @@ def test_a_true_claim_is_said_to_be_true_wherever_it_is_said():
     said = plainly(test).replace("**", "")
     assert "Will this hold? 400,000 tokens/s of Llama 3 8B on 64 H100s" in said
     assert "True and cautious: 400,000 tokens/s is over 99 % likely to be reached; expect 6" in said
-    assert any(
-        "True and cautious (over 99 %): 400" in each.label.replace("\u00a0", " ") for each in test.expander
-    )
+    folds = [each.label.replace("\u00a0", " ") for each in test.expander]
+    assert [each for each in folds if "True and cautious (over 99 %): 400,000 tokens/s" in each]
+    assert said.count("over 99 %") == 3  # of the advice, the fold of the card and the fold of the claim
     (mail,) = sentences(test)
     assert "So it is true and cautious (over 99 % likely to be reached)." in mail
+
+
+def test_what_no_figure_shows_is_in_the_advice():
+    many, few = (check_quote(read_quote(name)[0]) for name in ("six-true-claims", "dgx-a100-petaflops"))
+    worst = many[worst_first(many)[0]]
+    assert f"Expect {expected_words(worst)}, " in advice_beside_chart(many)[0]
+    assert "Physics allows" not in advice_beside_chart(few)[0]
+    assert "Physics allows" in card_of_quote(few).advice
+
+
+def test_the_line_of_the_limit_crosses_no_title():
+    checked = check_quote(read_quote("dgx-a100-petaflops")[0])
+    (limit,) = (
+        each for each in claims_chart(dict(enumerate(checked, 1))).data if each["name"] == "most possible"
+    )
+    assert list(limit["y"]).count(None) == len(checked)

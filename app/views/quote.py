@@ -51,7 +51,7 @@ STATED = "It states its job and its claims, so there is nothing to fill in."
 LEFT_OPEN = "quote-left-open"
 # Session key: the uploaded quote for which the fields were left open.
 NOT_LARGE = ("run", "cost", "chance")
-# Fields of a card that the figures of its claims have already.
+# Fields of a card that the figures of its claims, or the advice on a single one, have already.
 ABOVE = ("claim", "read as", "the job", "in a mail")
 # Labels of lines on a claim that the fold has above its list.
 DRAWN = 10
@@ -176,6 +176,16 @@ def chance_of(checked: Sequence[Checked], card: Card) -> dict[str, answer_card.S
     return {"Chance": answer_card.Shown(span, card.chance.removeprefix(span).strip())}
 
 
+def said_elsewhere(checked: Sequence[Checked], chance: Mapping[str, answer_card.Shown]) -> tuple[str, ...]:
+    """Return the fields of the card whose numbers the advice, the figures or the chart have already."""
+    alone = checked[0]
+    if len(checked) > 1:
+        return (*(NOT_LARGE if chance else ()), "limit")
+    if alone.verdict == "impossible":
+        return (*NOT_LARGE, "limit")
+    return NOT_LARGE if alone.probability is not None and not alone.only_with else ()
+
+
 def in_full(claim: Checked, index: int, sources: Mapping[str, Source]) -> None:
     """Draw a claim's verdict, and folded its sentence for a mail, arithmetic and sources."""
     words = claim.text or quotes.text(claim, claim.value)
@@ -236,13 +246,12 @@ def page(request: PageRequest) -> None:
         title = f"An example: {quote.title}" if given.is_example else quote.title
         st.subheader(plain(f"Will this hold? {title}"), anchor=False)
         chance, (advice, runs) = chance_of(checked, card), advice_beside_chart(checked)
-        in_fold = (*(NOT_LARGE if chance else ()), *(("limit",) if len(checked) > 1 else ()))
-        answer_card.show(card.model_copy(update={"advice": advice}), chance, in_fold)
+        answer_card.show(card.model_copy(update={"advice": advice}), chance, said_elsewhere(checked, chance))
         indices = drawn(checked)
         quote_chart.draw_claims({index + 1: checked[index] for index in indices})
         for index in sorted(indices):
             if index + 1 in runs:
-                st.caption(plain(f"Claim {index + 1}: {runs[index + 1]}"))
+                st.caption(plain(f"Claim {index + 1}: {runs[index + 1]}."))
     if given.is_example:
         st.info(f"{EXAMPLE} Type your claim in the fields above, and describe its job in the sidebar.")
     elif given.is_filled_in:

@@ -108,9 +108,11 @@ def advice_beside_chart(claims: Sequence[Checked]) -> tuple[str, dict[int, str]]
 
     The advice leaves out what these show, and has the measured runs of the claim that it is about alone.
     """
-    about = None if _on_all(claims) else worst_first(claims)[0]
-    runs = {n: _measured_runs(claim) for n, claim in enumerate(claims, 1) if n - 1 != about}
-    return _advice_on_all(claims, in_full=len(claims) == 1), {n: words for n, words in runs.items() if words}
+    on_all = _on_all(claims)
+    about = None if on_all else worst_first(claims)[0]
+    runs = {n: _measured_apart(claim) for n, claim in enumerate(claims, 1) if n - 1 != about}
+    in_full = not (on_all or chance_figures(claims))
+    return _advice_on_all(claims, in_full), {n: words for n, words in runs.items() if words}
 
 
 def _on_all(claims: Sequence[Checked]) -> str:
@@ -171,11 +173,6 @@ def _grounds(claim: Checked) -> str:
     why = f"plausible, as the model expects {expected}"
     is_explained = apart and not is_reached and claim.verdict == "plausible"
     return "; ".join(filter(None, (why if is_explained else f"expect {expected}", apart)))
-
-
-def _measured_runs(claim: Checked) -> str:
-    """Return what measured runs come to, and of which one the expected value is scaled, in sentences."""
-    return in_sentences((_measured_apart(claim), claim.similar_run and _scaled(claim)))
 
 
 def _scaled(claim: Checked) -> str:

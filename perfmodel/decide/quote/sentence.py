@@ -250,8 +250,8 @@ def unlikely_words(claim: Checked) -> str:
     if probability is None or probability >= EVEN:
         return ""
     return (
-        f"{_written(claim, claim.value)} is better than that, but within the 80 % interval, in which four of "
-        "five true figures lie: no sign that it is false"
+        f"{_written(claim, claim.value)} is better than expected, but within the 80 % interval, in which "
+        "four of five true figures lie: no sign that it is false"
     )
 
 
