@@ -304,9 +304,9 @@ def quote_of(table: Mapping[str, Any]) -> Quote:
 
 def refused_quote(error: ValidationError) -> InputError:
     """Return the error for an invalid table of a quote."""
-    found = refused(error, Quote, written=_written, most=MOST_SAID)
-    result = InputError(*map(_with_quantities, found.problems))
-    result.most = found.most
+    mistakes = refused(error, Quote, written=_written, most=MOST_SAID)
+    result = InputError(*map(_with_quantities, mistakes.problems))
+    result.most = mistakes.most
     return result
 
 
