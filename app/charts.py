@@ -24,6 +24,8 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "x", "
 HIDDEN = "hidden communication"
 BELOW, CAP = 0.33, 0.06
 """Place of an interval below the middle of its bar, and half the height of its ends; bars are 1 apart."""
+STANDOFF, TITLED = 16, 66
+"""Space between ticks and title of the axes of Compare's charts, and below those without a legend [px]."""
 UNDER_BAR, THIN = 0.32, 0.14
 """Place of a thin bar below the middle of its bar, and its height."""
 UNDER = {"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0, "x": 0, "maxheight": 1.0}
@@ -202,7 +204,7 @@ def side_by_side(predictions: Mapping[str, Prediction], marked: str = "") -> Fig
         _beside(figure, interval.high_80, below, high, "left")
     if len(ends) > len(rows):
         figure.update_xaxes(title="time of one iteration; grey: its 80 % interval [s]")
-    figure.update_xaxes(title={"standoff": 8}, automargin=False)
+    figure.update_xaxes(title={"standoff": STANDOFF}, automargin=False)
     figure.update_xaxes(range=[0, 1.18 * max(ends)])  # room for the last text on a phone
     for trace in figure.data:
         if trace["type"] == "bar":
@@ -210,7 +212,7 @@ def side_by_side(predictions: Mapping[str, Prediction], marked: str = "") -> Fig
     named_rows(figure, list(rows), marked)
     entries = [trace["name"] for trace in figure.data if trace.get("name")]
     lines = math.ceil(len(entries) / (2 if max(map(len, entries)) <= HALF else 1))
-    figure.update_layout(margin={"t": 4, "b": 58 + 19 * lines, "autoexpand": False})
+    figure.update_layout(margin={"t": 4, "b": TITLED + 19 * lines, "autoexpand": False})
     # letters small enough for two entries in a row on a phone
     figure.update_layout(legend={"font": {"size": 11}})
     return figure

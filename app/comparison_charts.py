@@ -18,8 +18,6 @@ from perfmodel.model.prediction import Prediction
 
 WIDEST_LABEL = 44
 """Characters in a line of a row's label: a phone is 390 pixels wide."""
-BELOW = 58
-"""Space below the chart of speeds, for its axis [px]."""
 FIGURES = 0.76
 """Share of the width of the chart of speeds from which on the figures stand."""
 
@@ -77,8 +75,8 @@ def draw(result: Comparison, answers: Mapping[str, Prediction]) -> None:
         said = [f"{case.name} is {case.ratio.sentence}" for case in result.cases if case.ratio]
         if said:
             chart = speeds(result, marked)
-            legend = bars.layout["margin"]["b"] - BELOW  # rows of both charts are equally high
-            chart.update_layout(margin={**bars.layout["margin"], "b": BELOW})
+            legend = bars.layout["margin"]["b"] - charts.TITLED  # rows of both charts are equally high
+            chart.update_layout(margin={**bars.layout["margin"], "b": charts.TITLED})
             charts.draw(chart, "speed-ratios", f"Speeds: {'; '.join(said)}", height=height - legend)
         charts.draw(bars, "compare", f"Times of an iteration. {result.card.advice}", height=height)
 
@@ -138,7 +136,7 @@ def speeds(result: Comparison, marked: str) -> Figure:
     why = "to take" if marked == result.taken else "the fastest"
     says = f"times as fast as {base}; line: 80 % interval<br>dotted: as fast as {base}"
     figure.update_xaxes(
-        title={"text": says + f"; blue: {of_marked}, {why}" * (marked != ""), "standoff": 8},
+        title={"text": says + f"; blue: {of_marked}, {why}" * (marked != ""), "standoff": charts.STANDOFF},
         automargin=False,
         domain=[0, FIGURES],
         range=[low, high],

@@ -7,15 +7,11 @@ from collections.abc import Mapping
 from html import escape
 from textwrap import wrap
 
-import streamlit as st
-
 from app import charts, quotes
 from app.figure import Figure
-from app.layout import sentence
-from app.plain import plain
 from perfmodel.core.units import per_cent
 from perfmodel.decide.quote import Checked
-from perfmodel.decide.quote.sentence import evidence_words, measured_like_words, shown_verdict
+from perfmodel.decide.quote.sentence import shown_verdict
 
 USUAL_END, LAST = 1.1, 1.5
 """End of the axis, and the largest share that it is moved for; what is beyond stands at its end."""
@@ -49,11 +45,6 @@ def draw_claims(claims: Mapping[int, Checked]) -> None:
     words = "; ".join(f"{number}: {quotes.text(each, each.value)}" for number, each in claims.items())
     figure = claims_chart(claims)
     charts.draw(figure, "claims-chart", f"Claims {words}", height=ENDS + EACH * len(claims))
-    for number, each in claims.items():
-        if each.similar_run is not None:
-            of = f"Claim {number}: " if len(claims) > 1 else ""
-            said = (measured_like_words(each), evidence_words(each) or "")
-            st.caption(plain(f"{of}{' '.join(map(sentence, said))}"))
 
 
 def claims_chart(claims: Mapping[int, Checked]) -> Figure:
@@ -114,8 +105,8 @@ def claims_chart(claims: Mapping[int, Checked]) -> Figure:
             showlegend=bool(points),
         )
     figure.add_scatter(
-        x=[1, 1],
-        y=[-0.2, len(claims) - 0.8],
+        x=[1, 1, None] * len(claims),
+        y=[y for place in range(len(claims)) for y in (place - 0.14, place + 0.36, None)],  # behind no title
         mode="lines",
         name="most possible",
         line={"color": charts.RED, "width": 2},

@@ -10,11 +10,15 @@ from typing import Any
 
 from app.options import SCENARIO, values
 from app.quote_words import example
+from app.titles import job_of
 from perfmodel.core.errors import InputError, unknown_name
 from perfmodel.core.problem import Problem
+from perfmodel.core.sentences import capitalised
 from perfmodel.decide.quote import Checked, Claim, Quote, read_quote
 from perfmodel.decide.quote.claim_words import shown
 from perfmodel.decide.quote.file import GOES_WITH, SYNONYMS, quote_of
+from perfmodel.decide.quote.listing import claimed
+from perfmodel.model.prediction.answer_card import Card
 from perfmodel.workloads import names as workload_names
 from perfmodel.workloads import understood
 
@@ -51,6 +55,19 @@ def filled_in(picked: Mapping[str, Any]) -> Quote:
         return quote_of(table)
     except InputError as error:  # the page has a single claim, with a field for its value
         raise InputError(*map(_of_the_claim, error.problems)) from None
+
+
+def named(quote: Quote, claim: Checked) -> Quote:
+    """Return a quote of a single claim with the claim as its title.
+
+    Parameters
+    ----------
+    claim : as checked
+    """
+    job = job_of(quote.scenario.get("workload"), Card(advice="", machines=claim.machines))
+    where = job.gpus if claim.scenario.startswith(claim.machines) else str(job)
+    of = "of" if claim.quantity.endswith("per_second") else "for"
+    return quote.model_copy(update={"title": capitalised(f"{claimed(claim)} {of} {where}")})
 
 
 def _of_the_claim(problem: Problem) -> Problem:
@@ -112,7 +129,7 @@ def text(claim: Checked, value: float) -> str:
 
 def as_toml(quote: Quote) -> str:
     """Return a quote as the text of a TOML file."""
-    lines = [f'title = "{quote.title}"', "", "[scenario]"]
+    lines = [f"title = {_toml_value(quote.title)}", "", "[scenario]"]
     lines += [f"{key} = {_toml_value(value)}" for key, value in quote.scenario.items()]
     for claim in quote.claims:
         lines += ["", "[[claims]]"]

@@ -69,7 +69,7 @@ BUDGET = asked("for", options("plan")["budget"], label="For how much [USD]", usu
 LENGTH = asked("on-tokens", options("plan")["tokens"], label="On how many tokens", usual="say how many")
 RENTED = tuple(kind for kind in options("plan")["pricing"].choices if kind != "owned")  # which Plan can price
 PRICING = asked("prices", options("plan")["pricing"], choices=RENTED, shows=price_kind)._replace(
-    label="Kind of price, on demand if none is chosen", kind="pills"
+    label="Kind of price", kind="pills"
 )
 """Pills, as an open list covers the page: a click on the button below it would only close the list."""
 MACHINE = asked(

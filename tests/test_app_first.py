@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app import samples, searches
-from app.menu import FIRST
+from app.menu import FIRST, PAGES
 from app.start_examples import EXAMPLES, ONE_CARD
 from tests.test_app import button, errors, opened, sound, typed, words
 
@@ -154,6 +154,7 @@ def test_kinds_of_price_are_called_as_in_the_answer():
     test = opened(FIRST[0], **{"on-tokens": "10B"})
     (kinds,) = (each for each in test.pills if each.key == "option-start-prices")
     assert list(kinds.options[:3]) == ["on demand", "spot", "reserved for 1 year"]
+    assert kinds.value == ["on-demand"]  # lit, as it is what counts unless another is chosen
     sound(kinds.set_value(["spot", "reserved-1y"]).run())
     assert test.query_params["prices"] == "spot,reserved-1y"
     sound(kinds.set_value([]).run())
@@ -207,7 +208,14 @@ def test_an_address_of_the_time_when_predict_was_at_the_root_opens_it():
 def test_the_readme_and_the_examples_take_the_same_machine_of_one_card():
     readme = (Path(__file__).parents[1] / "README.md").read_text()
     assert " ".join(f"--{name} {id}" for name, id in ONE_CARD.items()) in readme
-    assert sum(query.items() >= ONE_CARD.items() for _, query in EXAMPLES.values()) == 2
+    queries = [query for some in EXAMPLES.values() for _, query in some.values()]
+    assert any(query.items() >= ONE_CARD.items() for query in queries)
+
+
+def test_examples_are_in_the_order_of_the_menu():
+    menu = [name for name, _ in PAGES]
+    places = [menu.index(page) for some in EXAMPLES.values() for page, _ in some.values()]
+    assert places == sorted(places)
 
 
 def test_the_most_common_of_machines_with_one_name_comes_first():

@@ -15,8 +15,9 @@ from app.quote_chart import claims_chart
 from perfmodel.core.files.resources import folder
 from perfmodel.core.units import per_cent
 from perfmodel.decide.quote import Claim, Quote, check_quote, example_names, read_quote
+from perfmodel.decide.quote.card import advice_beside_chart, card_of_quote
 from perfmodel.decide.quote.listing import worst_first
-from perfmodel.decide.quote.sentence import shown_verdict
+from perfmodel.decide.quote.sentence import expected_words, shown_verdict
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.quoted import DRAWN, page_of_quote
 from tests.test_app import errors, opened, sound, words
@@ -42,6 +43,11 @@ def handed_over(quote: Quote) -> AppTest:
         ("many.toml", quotes.as_toml(quote).encode(), "application/toml")
     )
     return sound(test.run())
+
+
+def plainly(test: AppTest) -> str:
+    """Return the words of a page without escapes, and with plain spaces."""
+    return words(test).replace("\\", "").replace("\u00a0", " ")
 
 
 def sentences(test: AppTest) -> list[str]:
@@ -167,9 +173,10 @@ def test_a_claim_beyond_the_axis_of_the_chart_says_how_far():
 
 def test_what_the_page_opens_with_is_an_example_until_it_is_changed():
     test = opened("quote")
-    assert "Will this hold? An example, not yet your claim" in words(test)
+    assert "Will this hold? An example: 40,000 images/s of ResNet-50 on 32 V100s" in plainly(test)
+    assert "This is an example" in words(test)
     own = opened("quote", gpus="32", quantity="images_per_second", value="30000")
-    assert "Will this hold? A claim of your own" in words(own)
+    assert "Will this hold? 30,000 images/s of ResNet-50 on 32 V100s" in plainly(own)
     assert "This is an example" not in words(own)
 
 
@@ -202,7 +209,66 @@ def test_each_claim_has_a_figure_and_the_chart_stands_before_the_fields():
     said = words(test).replace("\u00a0", " ")
     assert re.search(rf"claim 1: Inception v3, 90 %\n52 %\n{expected}", said)
     assert re.search(rf"claim 2: ResNet-101, 90 %\n51 %\n{expected}", said)
+    assert said.count("92.8 %") == 2  # of the figure, and of the claim's fold
+    assert "Claim 1: measured runs come to 98.1 to 98.3 %, better than claimed" in plainly(test)
     drawn = [getattr(each, "label", "") or each.type for each in test.main]
     assert drawn.index("plotly_chart") < drawn.index("Quote")
     (field,) = [each for each in test.selectbox if each.label == "Quote"]
     assert "Horovod: scaling of three networks to 512 GPUs" in field.options
+
+
+@pytest.mark.parametrize(
+    ("claim", "title"),
+    [
+        (
+            {
+                "quantity": "tokens_per_second",
+                "value": "400000",
+                "workload": "llama-3-8b",
+                "node": "dgx-h100",
+            },
+            "400,000 tokens/s of Llama 3 8B on 64 H100s",
+        ),
+        (
+            {"quantity": "bus_bandwidth", "value": "400GB/s", "node": "dgx-h100"},
+            "Bus bandwidth of 400 GB/s for 64 H100s",
+        ),
+        (
+            {"quantity": "time_to_train", "value": "8h", "epochs": "90", "node": "dgx-1v"},
+            "Time to train of 8 h for ResNet-50 on 64 V100s",
+        ),
+    ],
+)
+def test_a_claim_of_ones_own_names_its_quote(claim, title):
+    quote = quotes.filled_in({"gpus": 64, **claim})
+    named = quotes.named(quote, check_quote(quote)[0])
+    assert named.title == title
+    assert quotes.as_toml(named).startswith(f'title = "{title}"\n')
+
+
+def test_a_true_claim_is_said_to_be_true_wherever_it_is_said():
+    test = opened("quote", **LLAMA, gpus="64", quantity="tokens_per_second", value="400000")
+    said = plainly(test).replace("**", "")
+    assert "Will this hold? 400,000 tokens/s of Llama 3 8B on 64 H100s" in said
+    assert "True and cautious: 400,000 tokens/s is over 99 % likely to be reached; expect 6" in said
+    folds = [each.label.replace("\u00a0", " ") for each in test.expander]
+    assert [each for each in folds if "True and cautious (over 99 %): 400,000 tokens/s" in each]
+    assert said.count("over 99 %") == 3  # of the advice, the fold of the card and the fold of the claim
+    (mail,) = sentences(test)
+    assert "So it is true and cautious (over 99 % likely to be reached)." in mail
+
+
+def test_what_no_figure_shows_is_in_the_advice():
+    many, few = (check_quote(read_quote(name)[0]) for name in ("six-true-claims", "dgx-a100-petaflops"))
+    worst = many[worst_first(many)[0]]
+    assert f"Expect {expected_words(worst)}, " in advice_beside_chart(many)[0]
+    assert "Physics allows" not in advice_beside_chart(few)[0]
+    assert "Physics allows" in card_of_quote(few).advice
+
+
+def test_the_line_of_the_limit_crosses_no_title():
+    checked = check_quote(read_quote("dgx-a100-petaflops")[0])
+    (limit,) = (
+        each for each in claims_chart(dict(enumerate(checked, 1))).data if each["name"] == "most possible"
+    )
+    assert list(limit["y"]).count(None) == len(checked)

@@ -13,6 +13,7 @@ import streamlit
 from app import quotes, samples
 from app.menu import PAGES
 from perfmodel.core.files.resources import folder
+from perfmodel.decide.quote import check_quote
 from perfmodel.interfaces.cli import main
 from tests.test_app import a_trace, opened
 from tests.test_app_copies import ASKED, copies
@@ -72,7 +73,8 @@ def test_a_page_offers_the_report_of_its_command(name, offered, invoke, tmp_path
         assert report() == (folder("validation") / "report.md").read_text("utf-8")
         return
     if name == "quote":
-        Path("quote.toml").write_text(quotes.as_toml(quotes.filled_in({**query, "gpus": 8})), "utf-8")
+        own = quotes.filled_in({**query, "gpus": 8})
+        Path("quote.toml").write_text(quotes.as_toml(quotes.named(own, check_quote(own)[0])), "utf-8")
     done = invoke(*command, "--report", "page.html")
     assert done.exit_code == 0 or page in ("quote", "fits"), done.stderr
     assert Path("page.html").read_text("utf-8") == report()

@@ -106,6 +106,20 @@ def test_the_interval_of_a_case_lies_below_its_bar():
     assert all(line["y0"] - round(line["y0"]) > 0.3 for line in lines)  # a bar reaches less far
 
 
+def test_axis_titles_of_compare_stand_apart_from_the_ticks():
+    test = opened("compare", gpus="8", **{"b-gpus": "16"})
+    for name in ("compare", "speed-ratios"):
+        assert figure(test, name)["layout"]["xaxis"]["title"]["standoff"] >= 14, name
+
+
+def test_whom_an_input_of_sensitivity_is_for_has_a_colour_of_its_own():
+    test = opened("sensitivity", gpus="8")
+    (spec,) = (json.loads(chart.proto.spec) for chart in test.get("plotly_chart"))
+    colours = {bar["name"]: bar["marker"]["color"] for bar in spec["data"]}
+    assert "software: to improve" in colours
+    assert len({*colours.values(), charts.GREY}) == len(colours) + 1
+
+
 def test_back_to_an_address_without_options_takes_them_away_and_the_menu_does_not():
     test = opened(workload="vgg16")
     test.query_params.clear()  # as the menu leads to the page

@@ -14,6 +14,8 @@ import pytest
 import perfmodel
 from app.looks import labelled
 from perfmodel.core.drawing import POINT, WIDTH, drawn
+from perfmodel.decide.quote import check_quote, read_quote
+from perfmodel.decide.quote.card import advice_beside_chart
 from perfmodel.interfaces.function_names import function_name
 from perfmodel.interfaces.register import command
 from perfmodel.interfaces.service.application import application
@@ -258,7 +260,12 @@ def test_a_page_shows_and_copies_the_card_of_the_command(page, query, decision, 
     test = opened(page, **query)
     assert not test.error
     (copied,) = (block.value for block in test.get("code") if block.value.startswith(card["advice"]))
-    assert labelled(card["advice"]) in re.sub(r"\\(.)", r"\1", words(test)).replace("**", "")
+    advice = card["advice"]
+    if page == "quote":  # whose figures and chart show the rest
+        advice, runs = advice_beside_chart(check_quote(read_quote("horovod-512-gpus")[0]))
+        assert card["advice"].startswith(advice)
+        assert all(each in card["advice"] for each in runs.values())
+    assert labelled(advice) in re.sub(r"\\(.)", r"\1", words(test)).replace("**", "")
     figures, *_, whole = cards(test)  # the last is in the fold
     assert whole.splitlines() == [f"{label}: {labelled(value)}" for label, value in rows_of(card)]
     lines, rows = [line for line in figures.splitlines() if line], dict(rows_of(card))

@@ -34,6 +34,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "fleets.md"
 BUILT_IN = Catalogue.built_in()
 JOB = {"workload": "bert-large", "local_batch_size": 32}
 HAVE = "8 x dgx-a100-80gb"
+WHY = " (nearest to 1,024 that 64 and 96 GPUs share equally)"
+"""Why a step of both fleets has 960 samples."""
 
 
 def run(*words):
@@ -92,7 +94,7 @@ def test_a_run_of_today_is_scaled_by_the_ratio_of_two_predictions():
     assert answer.card.advice == (
         f"With 4 x NVIDIA DGX A100 80 GB more: 18 h become {hours[0]:.3g} h (80 %: {hours[1]:.3g} h to "
         f"{hours[2]:.3g} h), {more.ratio.value:.3g} x as fast, if a step may grow from 1,024 to 1,536 "
-        f"samples. With 960 samples a step before and after: {run_words(more.at_same_batch)}, "
+        f"samples. With 960 samples a step before and after{WHY}: {run_words(more.at_same_batch)}, "
         f"{more.same_batch.ratio.times()}."
     )
     assert "times the ratio of two predictions, in which their common error cancels" in answer.card.run
@@ -131,13 +133,13 @@ def test_advice_that_the_same_step_does_not_bear_out_says_not():
     assert more.payback.within_life
     assert not more.same_batch.payback.within_life
     assert dear.card.advice.startswith("Add 4 x NVIDIA DGX A100 80 GB: ")
-    assert " Not with 960 samples a step before and after: " in dear.card.advice
+    assert f" Not with 960 samples a step before and after{WHY}: " in dear.card.advice
     assert ", after it is written off." in dear.card.advice
     prices = {"purchase_prices": {"dgx-a100-80gb": 150_000}, "switch_prices": 0}
     advice = perfmodel.fleets(HAVE, ["4 x dgx-a100-80gb", "4 x dgx-h100"], **job, **prices).card.advice
     assert "worth $180), if a step may grow with the GPUs." in advice
     late = perfmodel.fleets(HAVE, "4 x dgx-a100-80gb", **job, deadline="13h").card.advice
-    assert " Not with 960 samples a step before and after: " in late
+    assert f" Not with 960 samples a step before and after{WHY}: " in late
     assert "; too late for the deadline." in late
 
 

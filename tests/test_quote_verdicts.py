@@ -165,6 +165,11 @@ def published_tokens(name):
         ({"quantity": "mfu", "value": "50%", "price": 20}, "price goes with cost_per_token"),
         ({"quantity": "model_flops_per_gpu", "value": 1e12, "per": "job"}, "is of one accelerator"),
         ({"quantity": "tokens_per_second_per_gp", "value": 1}, "nearest: tokens_per_second_per_gpu"),
+        (
+            {"quantity": "throughput_tokens", "value": 1},
+            "nearest: tokens_per_second, tokens_per_second_per_gpu; docs/quote-format.md has all",
+        ),
+        ({"quantity": "xyz", "value": 1}, "known: samples_per_second, .*, cost_to_train, "),
     ],
 )
 def test_mistakes_are_named(claim, told, tmp_path, invoke):
@@ -416,7 +421,7 @@ def test_claims_that_are_all_but_certain_are_not_said_to_be_about_so():
     claim = Claim(quantity="tokens_per_second_per_gpu", value=1)
     found = check_quote(Quote(title="a quote", scenario=LLAMA, claims=(claim, claim)))
     said = card_of_quote(found).advice
-    assert said.startswith("Both claims are pessimistic, each over 99 % likely, so ")
+    assert said.startswith("Both claims are true and cautious, each over 99 % likely, so expect better.")
 
 
 def test_claims_that_are_alike_are_answered_together():

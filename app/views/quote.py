@@ -33,7 +33,7 @@ from app.plain import plain
 from app.state import clear, is_open, newest
 from perfmodel.decide.quote import Checked, Quote, example_names, read_quote
 from perfmodel.decide.quote.answer import QuoteAnswer
-from perfmodel.decide.quote.card import card_of_quote, chance_figures, chances
+from perfmodel.decide.quote.card import advice_beside_chart, card_of_quote, chance_figures, chances
 from perfmodel.decide.quote.claim_words import CONVENTION_WORDS
 from perfmodel.decide.quote.listing import claimed, lines_of, verdict_words, worst_first
 from perfmodel.decide.quote.sentence import judgement_words, shown_verdict
@@ -51,7 +51,7 @@ STATED = "It states its job and its claims, so there is nothing to fill in."
 LEFT_OPEN = "quote-left-open"
 # Session key: the uploaded quote for which the fields were left open.
 NOT_LARGE = ("run", "cost", "chance")
-# Fields of a card that the figures of its claims have already.
+# Fields of a card that the figures of its claims, or the advice on a single one, have already.
 ABOVE = ("claim", "read as", "the job", "in a mail")
 # Labels of lines on a claim that the fold has above its list.
 DRAWN = 10
@@ -176,6 +176,16 @@ def chance_of(checked: Sequence[Checked], card: Card) -> dict[str, answer_card.S
     return {"Chance": answer_card.Shown(span, card.chance.removeprefix(span).strip())}
 
 
+def said_elsewhere(checked: Sequence[Checked], chance: Mapping[str, answer_card.Shown]) -> tuple[str, ...]:
+    """Return the fields of the card whose numbers the advice, the figures or the chart have already."""
+    alone = checked[0]
+    if len(checked) > 1:
+        return (*(NOT_LARGE if chance else ()), "limit")
+    if alone.verdict == "impossible":
+        return (*NOT_LARGE, "limit")
+    return NOT_LARGE if alone.probability is not None and not alone.only_with else ()
+
+
 def in_full(claim: Checked, index: int, sources: Mapping[str, Source]) -> None:
     """Draw a claim's verdict, and folded its sentence for a mail, arithmetic and sources."""
     words = claim.text or quotes.text(claim, claim.value)
@@ -229,16 +239,19 @@ def page(request: PageRequest) -> None:
     """Draw the page for the chosen options."""
     with errors_shown("Will the quote hold?", request.top):
         given = quote_of(request)
-        quote = given.quote
-        checked = backend().check_quote(quote, session_hardware.calibration())
+        checked = backend().check_quote(given.quote, session_hardware.calibration())
+    quote = quotes.named(given.quote, checked[0]) if given.is_filled_in else given.quote
     card = card_of_quote(checked)
     with request.top:
-        title = "An example, not yet your claim" if given.is_example else quote.title
+        title = f"An example: {quote.title}" if given.is_example else quote.title
         st.subheader(plain(f"Will this hold? {title}"), anchor=False)
-        chance = chance_of(checked, card)
-        answer_card.show(card, chance, NOT_LARGE if chance else ())
+        chance, (advice, runs) = chance_of(checked, card), advice_beside_chart(checked)
+        answer_card.show(card.model_copy(update={"advice": advice}), chance, said_elsewhere(checked, chance))
         indices = drawn(checked)
         quote_chart.draw_claims({index + 1: checked[index] for index in indices})
+        for index in sorted(indices):
+            if index + 1 in runs:
+                st.caption(plain(f"Claim {index + 1}: {runs[index + 1]}."))
     if given.is_example:
         st.info(f"{EXAMPLE} Type your claim in the fields above, and describe its job in the sidebar.")
     elif given.is_filled_in:

@@ -36,7 +36,7 @@ from perfmodel.model.step.terms import COMPUTE, bound_words
 
 DRAWN = 10
 """Most inputs in the chart, those that save most."""
-LOOKS = {"hardware": (charts.BLUE, ""), "job": (charts.ORANGE, ""), "software": (charts.GREY, "/")}
+LOOKS = {"hardware": (charts.BLUE, ""), "job": (charts.ORANGE, ""), "software": (charts.GREEN, "")}
 """Lever of an input -> colour and pattern of its bar."""
 UNKNOWN = (charts.GREY, ".")
 """Of an input that nobody may change, such as a measured time."""

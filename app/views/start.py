@@ -17,6 +17,7 @@ from app.start_fields import (
     MEASURED,
     ON,
     PAGE,
+    PRICING,
     QUOTE,
     RENT,
     RUN,
@@ -30,6 +31,8 @@ from perfmodel.core.errors import InputError
 
 INSTEAD = {"llama-3-8b": "Llama 3 8B", "llama-3-70b": "Llama 3 70B", "resnet50": "ResNet-50"}
 # Networks that are one click away.
+USUAL = {HOW: WHOLE, PRICING: ("on-demand",)}
+# Option -> what is lit unless something else is chosen.
 WIDTH, NARROW = 900, 480
 # Of the form and of its first field [px].
 NOT_ASKED = {
@@ -90,7 +93,8 @@ def page() -> None:
     to_predict_if_its_address()
     start = {name: value for name, value in START.items() if name != "machine" or not named_by_listing()}
     known = open_page(PAGE, EVERY, start)
-    st.session_state.chosen.setdefault(HOW.key, WHOLE)
+    for option, usual in USUAL.items():
+        st.session_state.chosen.setdefault(option.key, usual)
     top = st.container()
     with top:
         st.subheader("What do you want to know?", anchor=False)
@@ -144,8 +148,9 @@ def page() -> None:
                 file_marks.go_to(leads_to, {name: text for name, text in query.items() if asks(name)})
         if lacking:
             st.caption(lacking)
-    st.caption("Or see an example")
-    file_marks.examples(EXAMPLES)
+    for heading, some in EXAMPLES.items():
+        st.caption(heading)
+        file_marks.examples(some)
 
 
 page()

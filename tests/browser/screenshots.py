@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
@@ -56,7 +58,27 @@ def settle(page: Page) -> None:
     page.wait_for_timeout(700)
 
 
-def main(target: Path, wanted: list[str]) -> None:
+def folder(text: str) -> Path:
+    """Return the folder of an argument; a usage error for one that looks like an option."""
+    if text.startswith("-"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no folder")
+    return Path(text)
+
+
+def arguments(words: Sequence[str]) -> argparse.Namespace:
+    """Return the folder and the pages that the words of a command line name."""
+    summary = str(__doc__).partition("\n")[0]
+    parser = argparse.ArgumentParser(prog="python -m tests.browser.screenshots", description=summary)
+    parser.add_argument("folder", type=folder, nargs="?", default=Path("screenshots"), metavar="FOLDER")
+    named = f"one or several of {', '.join(PAGES)}; without any, all"
+    parser.add_argument("pages", nargs="*", metavar="PAGE", help=named)
+    parsed = parser.parse_args(words)
+    if unknown := [each for each in parsed.pages if each not in PAGES]:
+        parser.error(f"no page {', '.join(map(repr, unknown))}; pages: {', '.join(PAGES)}")
+    return parsed
+
+
+def main(target: Path, wanted: Sequence[str]) -> None:
     """Take every picture."""
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as logs, sync_playwright() as playwright:
@@ -84,4 +106,5 @@ def main(target: Path, wanted: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "screenshots"), sys.argv[2:])
+    given = arguments(sys.argv[1:])
+    main(given.folder, given.pages)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.browser import screenshots
+
 pytestmark = pytest.mark.any_version
 COVERED = """
 (() => {
@@ -52,3 +54,15 @@ def test_the_chart_comes_before_the_ways_out_which_are_one_row(window, path):
     assert chart["y"] + chart["height"] <= place["y"]
     tops = {box.bounding_box()["y"] for box in out.get_by_role("button").all()}
     assert len(tops) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [(["--help"], 0), (["--light"], 2), (["--", "-folder"], 2), (["folder", "no-page"], 2)],
+)
+def test_pictures_are_taken_into_no_folder_that_looks_like_an_option(words, status, capsys):
+    with pytest.raises(SystemExit) as ended:
+        screenshots.arguments(words)
+    assert ended.value.code == status
+    assert "PAGE" in "".join(capsys.readouterr())
+    assert screenshots.arguments(["folder", "plan"]).pages == ["plan"]

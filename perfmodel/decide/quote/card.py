@@ -42,7 +42,7 @@ ADVICE = {
     "optimistic": "Ask for the log of a run",
     "reached": "Ask for the log of a run",
     "possible": CONTRACT,
-    "pessimistic": "Expect more",
+    "pessimistic": "Expect better",
 }
 """Verdict of a claim -> advice; that on a conditional one is what to ask, a plausible one by probability."""
 OF_ALL = {
@@ -50,7 +50,7 @@ OF_ALL = {
     "Ask for the log of a run": "ask for the logs of runs",
     CONTRACT: "have them in the contract",
     PENALTY: "do not rely on them unless the contract has them, with a penalty",
-    "Expect more": "expect more",
+    "Expect better": "expect better",
 }
 """Advice on one claim -> that on several alike."""
 EACH = 4
@@ -103,14 +103,36 @@ def _numbered(indices: Sequence[int]) -> str:
     return f"{plural('claim', len(indices))} {in_a_list(map(str, indices))}"
 
 
-def _advice_on_all(claims: Sequence[Checked]) -> str:
-    """Return what to do: on all claims where they are alike, else on the worst."""
+def advice_beside_chart(claims: Sequence[Checked]) -> tuple[str, dict[int, str]]:
+    """Return what to do, and number of a claim -> its measured runs, next to figures and a chart of claims.
+
+    The advice leaves out what these show, and has the measured runs of the claim that it is about alone.
+    """
+    on_all = _on_all(claims)
+    about = None if on_all else worst_first(claims)[0]
+    runs = {n: _measured_apart(claim) for n, claim in enumerate(claims, 1) if n - 1 != about}
+    in_full = not (on_all or chance_figures(claims))
+    return _advice_on_all(claims, in_full), {n: words for n, words in runs.items() if words}
+
+
+def _on_all(claims: Sequence[Checked]) -> str:
+    """Return what to do about several claims that are alike; empty where the advice is on the worst."""
+    worst = claims[worst_first(claims)[0]]
+    is_alike = len({claim.verdict for claim in claims}) == 1 and worst.verdict != "reached"
+    return OF_ALL.get(_action(worst), "") if is_alike and len(claims) > 1 else ""
+
+
+def _advice_on_all(claims: Sequence[Checked], in_full: bool = True) -> str:
+    """Return what to do: on all claims where they are alike, else on the worst.
+
+    Parameters
+    ----------
+    in_full : with what figures of each claim show too: the limit, and what to expect
+    """
     index = worst_first(claims)[0]
-    if len(claims) == 1:
-        return _advice(claims[index], "")
-    advice = OF_ALL.get(_action(claims[index]))
-    if len({claim.verdict for claim in claims}) > 1 or advice is None or claims[index].verdict == "reached":
-        return _advice(claims[index], f" (claim {index + 1}, the worst of {len(claims)})")
+    if not (advice := _on_all(claims)):
+        among = f" (claim {index + 1}, the worst of {len(claims)})" if len(claims) > 1 else ""
+        return _advice(claims[index], among, in_full)
     known = [claim.probability for claim in claims if claim.probability]
     likely = ""
     if len(known) == len(claims):
@@ -127,7 +149,7 @@ def _advice_on_all(claims: Sequence[Checked]) -> str:
     lines += [
         f"{name}: {words}."
         for name, claim in zip(names, claims, strict=True)
-        if (len(claims) <= EACH or _measured_apart(claim)) and (words := _grounds(claim))
+        if in_full and (len(claims) <= EACH or _measured_apart(claim)) and (words := _grounds(claim))
     ]
     tricks = [] if claims[index].only_with else claims[index].tricks[:1]
     lines += [f"{names[index]} may be {trick.name}: {trick.ask}." for trick in tricks]
@@ -151,6 +173,11 @@ def _grounds(claim: Checked) -> str:
     why = f"plausible, as the model expects {expected}"
     is_explained = apart and not is_reached and claim.verdict == "plausible"
     return "; ".join(filter(None, (why if is_explained else f"expect {expected}", apart)))
+
+
+def _scaled(claim: Checked) -> str:
+    """Return the measured run from which the expected value is scaled, and how, without that value."""
+    return f"{measured_like_words(claim)}; {scaled_words(claim).removeprefix('as ')}"
 
 
 def chance_figures(claims: Sequence[Checked]) -> dict[str, tuple[str, str]]:
@@ -199,17 +226,16 @@ def _action(claim: Checked) -> str:
         return f"Ask {' and '.join(asked_of(claim))}"
     if claim.verdict == "plausible":
         return CONTRACT if (claim.probability or 0.0) >= EVEN else PENALTY
-    if claim.verdict == "pessimistic" and not claim.higher_is_better:
-        return "Expect a lower cost" if "cost" in claim.quantity else "Expect a shorter time"
     return ADVICE[claim.verdict]
 
 
-def _advice(claim: Checked, among: str) -> str:
+def _advice(claim: Checked, among: str, in_full: bool) -> str:
     """Return what to do about a claim, what to expect, and what may explain a figure that is too good.
 
     Parameters
     ----------
     among : which of several claims it is, in words
+    in_full : as of ``_advice_on_all``
     """
     possible = claim.verdict != "impossible" and claim.probability is not None
     mark = ";" if claim.verdict == "reached" else ","
@@ -223,17 +249,22 @@ def _advice(claim: Checked, among: str) -> str:
     what = f"possible {needed_words(claim)}" if claim.only_with else what
     value = value_words(claim, claim.value)
     lines = [f"{advice}: {value} is {what}{likely}{among}."]
+    expected, measured = expected_words(claim), measured_like_words(claim)
+    is_true = claim.verdict == "pessimistic"
+    if is_true:  # the first word answers the buyer's question
+        lines = [f"{capitalised(what)}: {value} is {likely_words(claim)}{among}; expect {expected}."]
     if claim.verdict == "plausible" and possible:  # how likely it is says whether the advice is to rely on it
         said = likely_words(claim, how)
         lines = [f"{capitalised(said)}: {value} is {what}{among}. {advice}."]
-    if claim.verdict == "impossible":
+    if claim.verdict == "impossible" and in_full:
         lines.append(f"{capitalised(limit_words(claim))}.")
     if run is not None and needs_reached(claim):
         lines.append(f"{reached_words(claim)}; {open_clause(claim)}.")
-    if (expected := expected_words(claim)) and claim.similar_run is not None:
-        measured = measured_like_words(claim)
+    if expected and measured and (is_true or not in_full):
+        lines.append(f"{capitalised(_scaled(claim))}.")
+    elif expected and measured:
         lines.append(f"{capitalised(measured)}. Expect {expected}, {scaled_words(claim)}.")
-    elif expected:
+    elif expected and in_full and not is_true:
         lines.append(f"Expect {expected}.")
     apart = _measured_apart(claim) if claim.verdict == "plausible" else ""
     remarks = (unlikely_words(claim), apart or other_accelerators(claim)) if possible else ()

@@ -1,9 +1,10 @@
 """The format of quote files: a scenario, claims about it, and their sources."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import ValidationError
 
@@ -12,6 +13,7 @@ from perfmodel.core.errors import InputError, refusal, unknown_name
 from perfmodel.core.files.attachments import attached, is_request
 from perfmodel.core.files.reading import read_toml
 from perfmodel.core.files.resources import folder
+from perfmodel.core.problem import Problem, Words
 from perfmodel.core.records.arguments import FILE, expect
 from perfmodel.core.records.mistakes import MOST_SAID, refused
 from perfmodel.core.records.record import Within, fresh
@@ -302,7 +304,37 @@ def quote_of(table: Mapping[str, Any]) -> Quote:
 
 def refused_quote(error: ValidationError) -> InputError:
     """Return the error for an invalid table of a quote."""
-    return refused(error, Quote, written=_written, most=MOST_SAID)
+    mistakes = refused(error, Quote, written=_written, most=MOST_SAID)
+    result = InputError(*map(_with_quantities, mistakes.problems))
+    result.most = mistakes.most
+    return result
+
+
+def _with_quantities(problem: Problem) -> Problem:
+    """Return a problem, of an unknown quantity with those nearest by meaning and where all are listed."""
+    if problem.code != "name.unknown" or not problem.fields or problem.fields[0][-1] != "quantity":
+        return problem
+    meant = meant_quantities(str(problem.values["name"]))
+    near = tuple(sorted(meant, key=lambda each: each not in problem.near)) or problem.near
+    known = f"nearest: {', '.join(near)}" if near else f"known: {', '.join(get_args(Name))}"
+    right = Words(f"{known}; docs/quote-format.md has all")
+    return replace(problem, values={**problem.values, "right": right}, near=near)
+
+
+def meant_quantities(name: str) -> list[str]:
+    """Return the quantities that share most words with a name; [] where none shares any.
+
+    >>> meant_quantities("throughput_tokens"), meant_quantities("price_to_train")
+    (['tokens_per_second', 'tokens_per_second_per_gpu'], ['time_to_train', 'cost_to_train', 'days_to_train'])
+    """
+    given = set(re.findall("[a-z]+", name.lower())) - {"per", "of", "to"}
+    shared = {}
+    for each in get_args(Name):
+        synonym = SYNONYMS.get(each)
+        words = f"{each.replace('_', ' ')} {KINDS[synonym.kind if synonym else each].words}"
+        shared[each] = len(given.intersection(words.lower().split()))
+    most = max(shared.values())
+    return [each for each, count in shared.items() if count == most][:4] if most else []
 
 
 def read_quote(path: Path | str) -> tuple[Quote, str]:

@@ -27,6 +27,8 @@ CONFIRMED = (
 """Options that a message asks the vendor to confirm, where the quote leaves them open."""
 EVEN = 0.495
 """Probability from which a claim can be relied on if the contract has it: 50 %, as written (a choice)."""
+SHOWN = {"optimistic": "doubtful", "pessimistic": "true and cautious"}
+"""Verdict -> its words in texts, where they are not its name."""
 SELDOM = 0.5
 """Probability of a claim below which a run that did as well is named (a choice)."""
 
@@ -140,13 +142,18 @@ def reached_words(claim: Checked) -> str:
 
 
 def shown_verdict(claim: Checked) -> str:
-    """Return the verdict as texts have it: a figure better than its interval is doubtful, as in the mail."""
-    return "doubtful" if claim.verdict == "optimistic" else claim.verdict
+    """Return the verdict as texts have it, which answers whether the claim is true."""
+    return SHOWN.get(claim.verdict, claim.verdict)
+
+
+def _shown_judgement(claim: Checked) -> str:
+    """Return the judgement as texts have it: of a true claim its verdict, which says more."""
+    return shown_verdict(claim) if claim.verdict == "pessimistic" else claim.judgement
 
 
 def judgement_words(claim: Checked) -> str:
     """Return the judgement in short, with the probability and the software or run it is for."""
-    words = f"{claim.judgement}: {BETTER}" if claim.verdict == "reached" else claim.judgement
+    words = f"{claim.judgement}: {BETTER}" if claim.verdict == "reached" else _shown_judgement(claim)
     if claim.only_with:
         return f"{words}: {needed_words(claim)}"
     if claim.judgement == "impossible" or claim.probability is None:
@@ -243,8 +250,8 @@ def unlikely_words(claim: Checked) -> str:
     if probability is None or probability >= EVEN:
         return ""
     return (
-        f"{_written(claim, claim.value)} is better than that, but within the 80 % interval, in which four of "
-        "five true figures lie: no sign that it is false"
+        f"{_written(claim, claim.value)} is better than expected, but within the 80 % interval, in which "
+        "four of five true figures lie: no sign that it is false"
     )
 
 
@@ -269,7 +276,7 @@ def _sure(claim: Checked) -> list[str]:
     likely = likely_words(claim)
     run = claim.reached_by
     if run is None or not needs_reached(claim):
-        return [f"so it is {claim.judgement} ({likely})"]
+        return [f"so it is {_shown_judgement(claim)} ({likely})"]
     taken = f"{software_words(run.software_taken)}, {claim.scenario.partition(', ')[2]}"
     though = ", though better than the model expects" if claim.verdict == "reached" else ""
     return [

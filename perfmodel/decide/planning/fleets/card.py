@@ -112,7 +112,15 @@ def _at_same_batch(answer: Fleets, best: FleetOption) -> list[str]:
     if best.meets_deadline and not same.meets_deadline:
         parts.append("too late for the deadline")
     start = "Not with" if is_advised(best) and not is_advised(same) else "With"
-    return [f"{start} {same_step(same)} before and after: {'; '.join(parts)}."]
+    return [f"{start} {same_step(same)} before and after{_why(answer, same)}: {'; '.join(parts)}."]
+
+
+def _why(answer: Fleets, same: FleetOption) -> str:
+    """Return why a step of both fleets has other samples than one of today, in brackets; else empty."""
+    now, sizes = answer.have.global_batch_size, sorted({answer.have.gpus, same.gpus})
+    if same.global_batch_size == now:
+        return ""
+    return f" (nearest to {now:,} that {' and '.join(f'{each:,}' for each in sizes)} GPUs share equally)"
 
 
 def is_advised(best: FleetOption) -> bool:
