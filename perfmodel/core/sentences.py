@@ -15,8 +15,11 @@ _UNIT = re.compile(
     r"|[a-z]+/s)(?!\w))"
 )
 """Matches the space between a number and its unit."""
-_NEXT = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.) (?=\S)")
-"""Matches the space between two sentences, of which the second may begin with a figure or an option."""
+_NEXT = re.compile(r"(?<=[.!])(?<!e\.g\.)(?<!i\.e\.) (?=\S)|(?<=\?) (?=[^a-z])")
+"""Matches the space between two sentences, of which the second may begin with a figure or an option.
+
+What a question asks to do in small letters ("is P2P in the output? set NCCL_P2P_LEVEL") belongs to it.
+"""
 
 
 def capitalised(text: str) -> str:
@@ -51,6 +54,8 @@ def sentences_in(text: str) -> list[str]:
 
     >>> sentences_in("2 nodes: fast. all-reduce: slow, e.g. here.")
     ['2 nodes: fast.', 'all-reduce: slow, e.g. here.']
+    >>> sentences_in("Is GDRDMA in the output? load nvidia-peermem.")
+    ['Is GDRDMA in the output? load nvidia-peermem.']
     """
     return _NEXT.split(text)
 
