@@ -250,7 +250,7 @@ def enlarged(test: Any, answers: list[Any], printed: str) -> None:
 
 def learned(test: Any, answers: list[Any], printed: str) -> None:
     assert samples.RUNS.strip() in [block.value for block in test.get("code")]
-    assert f"your {len(answers[0]['rows'])} runs are " in printed
+    assert f"predictions of your {len(answers[0]['rows'])} runs were off by " in printed
 
 
 def traced(test: Any, answers: list[Any], printed: str) -> None:

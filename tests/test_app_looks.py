@@ -112,7 +112,7 @@ def test_claims_are_drawn_in_one_chart_as_shares_of_what_physics_allows():
         for each, limit in zip(checked, most, strict=True)
     ]
     assert traces["claimed"]["x"] == pytest.approx(shares)
-    assert traces["most possible"]["x"] == [1, 1]
+    assert traces["most possible"]["x"] == [1, 1, None] * len(checked)
 
 
 @pytest.mark.parametrize("page", [name for name, _ in PAGES])

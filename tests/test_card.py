@@ -175,7 +175,8 @@ def rows_of(card: dict[str, str]) -> list[tuple[str, str]]:
 
 
 def in_one_line(text: str) -> str:
-    return " ".join(text.split())
+    """Return what a terminal shows as one line, a list of sentences as sentences."""
+    return " ".join(re.sub(r"^- ", "", text, flags=re.MULTILINE).split())
 
 
 @pytest.mark.parametrize(

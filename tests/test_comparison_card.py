@@ -16,6 +16,7 @@ from perfmodel.decide.comparison.gains import gains
 from perfmodel.decide.comparison.network_advice import PAYS
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.prediction import predict
+from tests.test_card import in_one_line
 
 DGX = {"gpus": 16, "node": "dgx-1v"}
 SLOW_TCP = {"gpus": 32, "inter_link": "ethernet-25g-tcp"}
@@ -342,7 +343,7 @@ def test_one_card_on_every_way_out(invoke, tmp_path):
     card = compare(
         SLOW_TCP, FAST_TCP, names=["25 Gbit/s Ethernet with TCP", "100 Gbit/s Ethernet with TCP"]
     ).card
-    printed = " ".join(invoke(*asked).stdout.split())
+    printed = in_one_line(invoke(*asked).stdout)
     pasted = invoke(*asked, "--markdown").stdout
     invoke(*asked, "--report", str(tmp_path / "page.md"))
     page = (tmp_path / "page.md").read_text("utf-8")

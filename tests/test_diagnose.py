@@ -759,7 +759,8 @@ def test_adapters_that_nobody_stated_are_assumed_and_said_first():
     known = percent(sum(each.probability for each in answer.causes if not each.is_assumption))
     assert advice.endswith(
         f". With one (--nics 1), {show(one.predicted, 'B/s')} would be predicted (80 %: "
-        f"{show_range(one.low_80, one.high_80, 'B/s')}), and {show(one.measured, 'B/s')} is just under that"
+        f"{show_range(one.low_80, one.high_80, 'B/s')}), "
+        f"and {show(one.measured, 'B/s')} is just below that interval"
     )
     assert answer.sentence.startswith("With 4 network adapters a machine (assumed), slow at every size: ")
     assert "; with one (--nics 1), " in answer.sentence

@@ -113,6 +113,14 @@ def test_a_price_of_another_machine_is_called_so_and_ones_own_is_asked_for():
     assert payment(search(goal).in_question) == pytest.approx(payment(spot.plan), rel=1e-6)
 
 
+def test_machines_at_two_prices_are_counted_at_each():
+    """Of machines with one GPU as many as are cheapest at each price, which need not be the same number."""
+    offers, kinds = ("p6-b200.48xlarge", "a2-highgpu-1g"), ("spot", "reserved-3y")
+    words = " ".join(verdict(search(Goal(**LLAMA, instances=offers, pricing=kinds, max_gpus=64))))
+    reserved, spot = re.findall(r"(?:reserved for 3 years|spot), (\d+) machines of 1 x A100", words)
+    assert reserved != spot
+
+
 def test_a_cheaper_kind_that_is_too_late_is_called_so():
     """Eight machines on demand are in time; taken back as often as spot machines are, they are not."""
     free = search(Goal(**LLAMA | {"deadline": None}, **KINDS, max_gpus=64))

@@ -15,7 +15,7 @@ from perfmodel.core.units import show
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
 from tests.browser.crowd import sessions
-from tests.browser.test_addresses import ERRORS
+from tests.browser.test_accessibility import ERRORS
 from tests.test_traces import trace
 
 pytestmark = pytest.mark.any_version

@@ -120,12 +120,12 @@ def _with_others(answer: Diagnosis) -> str | None:
     if adapters is None:
         return None
     of, rate = answer.measured / adapters.low_80, show(answer.measured, "B/s")
-    place = "within that" if of >= 1 else "just under that" if of >= 1 - NEAR else "under that"
+    place = "within" if of >= 1 else "just below" if of >= 1 - NEAR else "below"
     if answer.measured > adapters.high_80:
-        place = "above that"
+        place = "above"
     return (
         f"{with_others(adapters.other)}, {show(adapters.predicted, 'B/s')} would be predicted (80 %: "
-        f"{show_range(adapters.low_80, adapters.high_80, 'B/s')}), and {rate} is {place}"
+        f"{show_range(adapters.low_80, adapters.high_80, 'B/s')}), and {rate} is {place} that interval"
     )
 
 

@@ -165,11 +165,14 @@ def on_other_machines(result: SearchResult) -> str:
         both = _plan_on(result, [kind == own for kind in kinds]) if own in kinds else None
         if both is None:
             continue
+        as_many = plan["nodes"] == both["nodes"]
         amounts = [
-            f"{BASIS[kind]} {to_pay(one)}{_doubt(result, one)}, {duration(one['run_time'])}"
+            f"{BASIS[kind]}{'' if as_many else f', {offered(one)}:'} {to_pay(one)}{_doubt(result, one)}, "
+            f"{duration(one['run_time'])}"
             for kind, one in ((each.kind, plan), (own, both))
         ]
-        lines.append(f"{offered(plan)} have both prices: {'; '.join(amounts)}.")
+        which = offered(plan) if as_many else "Other machines"
+        lines.append(f"{which} have both prices: {'; '.join(amounts)}.")
     return " ".join(lines)
 
 

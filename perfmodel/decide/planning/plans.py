@@ -297,7 +297,8 @@ class Plans(Record, Table):
             )
             for each in self.front
         ]
-        return aligned(f"Plans: {' '.join(self.verdict[:2])}", ("front", "GPUs", "run", "USD", "batch"), rows)
+        title = "Plans: " + "\n".join(self.verdict[:2])
+        return aligned(title, ("front", "GPUs", "run", "USD", "batch"), rows)
 
 
 def _plan(row: Mapping[str, Any] | None) -> Plan | None:
