@@ -12,9 +12,10 @@ from streamlit.delta_generator import DeltaGenerator
 from app import session_hardware
 from app.backend import backend
 from app.names import called
-from app.options import options
+from app.options import accelerators, options
 from app.state import choose, show_mistake
 from perfmodel.core.errors import InputError
+from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.scenario import Scenario
 
 _INDIVISIBLE = ("batch.replicas", "batch.indivisible")
@@ -55,12 +56,27 @@ def errors_shown(
 
 
 def _offer_machine(error: InputError) -> None:
-    """Draw a button that takes the machine for any accelerator, where that of the chosen one is not known."""
-    field = st.session_state.get("fields", {}).get("node")
-    node = next((problem.values["node"] for problem in error.problems if problem.code in _NO_MACHINE), None)
-    if field is not None and node in field.choices:
-        label = f"Take {called(node, session_hardware.catalogue())}"
-        st.button(label, on_click=choose, args=({field: node},), key="take-machine", type="primary")
+    """Draw buttons that mend an unknown machine: the usual form of the accelerator, a machine for any."""
+    fields = st.session_state.get("fields", {})
+    values = next((problem.values for problem in error.problems if problem.code in _NO_MACHINE), None)
+    if values is None:
+        return
+    catalogue = session_hardware.catalogue()
+    for name, id in (("accelerator", usual_form(values["accelerator"], catalogue)), ("node", values["node"])):
+        if name in fields and id in fields[name].choices:
+            label, change = f"Take {called(id, catalogue)}", {fields[name]: id}
+            st.button(label, on_click=choose, args=(change,), key=f"take-{name}", type="primary")
+
+
+def usual_form(id: str, catalogue: Catalogue) -> str | None:
+    """Return the usual form of an accelerator of which no machine is known; None where none is.
+
+    >>> usual_form("h100-nvl-94gb", Catalogue.built_in()), usual_form("rtx-4090", Catalogue.built_in())
+    ('h100-sxm5-80gb', None)
+    """
+    family = catalogue.accelerator(id).family
+    forms = (each for each in accelerators(catalogue) if catalogue.accelerator(each).usual_node)
+    return next((each for each in forms if family and catalogue.accelerator(each).family == family), None)
 
 
 def _offer_batch(error: InputError, jobs: Sequence[Scenario]) -> None:

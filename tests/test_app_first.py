@@ -175,6 +175,10 @@ def test_a_gpu_without_a_usual_machine_gets_one_by_a_click():
     sound(button(test, "Take Workstation with 8 PCIe cards").click().run())
     assert test.query_params["node"] == "pcie-workstation-8gpu"
     assert "normal for ResNet-50" in words(test)
+    test = opened("predict", accelerator="h100-nvl-94gb", gpus="64", workload="llama-3-8b")
+    sound(button(test, "Take H100 SXM5 80 GB").click().run())
+    assert test.query_params["accelerator"] == "h100-sxm5-80gb"
+    assert not errors(test)
     test = opened("transformers", **PCIE)
     sound(button(test, "Take Workstation with 8 PCIe cards").click().run())
     assert test.query_params["node"] == "pcie-workstation-8gpu"
