@@ -17,10 +17,12 @@ from perfmodel import collective, diagnose
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import percent, show, show_range
 from perfmodel.decide.diagnosis import judged_listings
-from perfmodel.decide.diagnosis.card import listed, named_causes, own_error, shares, verdict_of
+from perfmodel.decide.diagnosis.assumptions import assumptions_of_listing
+from perfmodel.decide.diagnosis.card import listed, named_causes, own_error, shares
 from perfmodel.decide.diagnosis.faults import FAULTS, spoiled, wire_of
-from perfmodel.decide.diagnosis.first_action import LISTED, expected_words, explains, tied
+from perfmodel.decide.diagnosis.first_action import LISTED, TRACE, checks, expected_words, explains, tied
 from perfmodel.decide.diagnosis.measured import parse_speed, read_measured
+from perfmodel.decide.diagnosis.verdict_rule import verdict_of
 from perfmodel.decide.diagnosis.weighed import UNCHANGED, weigh
 from perfmodel.evidence.traces.nccl_tests import read_nccl_tests
 from perfmodel.evidence.traces.timeline import write_timeline
@@ -32,6 +34,7 @@ from perfmodel.interfaces.service.commands import answer
 from perfmodel.model.collectives import all_reduce
 from perfmodel.model.collectives.model import curve, fitted, ranks_of
 from perfmodel.model.collectives.place import place_of, traffic_of
+from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
 from perfmodel.model.prediction.collectives.collective_fabric import fabric_of
 from perfmodel.model.prediction.collectives.size_errors import NOISES, SizeErrors, correlations, narrowed
@@ -311,10 +314,10 @@ def test_a_cause_that_changes_no_measured_size_is_none():
 def test_that_nothing_is_wrong_comes_first_where_it_is_likeliest():
     usual = diagnose(measured=PERF, node="dgx-1v", accelerators_per_node=1, nics=1)
     slow = diagnose(measured="400ms", gpus=32)
-    assert [
-        rows.index((each.normal, "nothing is wrong"))
-        for each, rows in ((usual, shares(usual, 1)), (slow, shares(slow, 1)[::-1]))
-    ] == [0, 0]
+    assert [rows[0] for rows in (shares(usual, 1), shares(slow, 1)[::-1])] == [
+        (usual.normal, "nothing is wrong"),
+        (slow.normal, "nothing is wrong and the job is as assumed"),
+    ]
     assert (usual.verdict, causes(usual).heading, causes(slow).heading) == (
         "normal",
         "Is something wrong?",
@@ -331,7 +334,7 @@ def test_that_nothing_is_wrong_comes_first_where_it_is_likeliest():
     assert less.endswith(", so a cause that predicts less than was measured may still be the one")
     first, *_ = slow.causes
     assert slow.card.chance.startswith(f"{percent(first.probability)} {first.name}; ")
-    assert slow.card.chance.endswith(", under 1 % that nothing is wrong if the batch is 64 each, the default")
+    assert slow.card.chance.endswith(", under 1 % that nothing is wrong and the job is as assumed")
     assert not slow.card.limit  # what limits a normal run does not say what slows this one
     assert diagnose(measured="110ms", gpus=32).card.limit.startswith("as predicted: ")
 
@@ -794,13 +797,133 @@ def test_of_machines_that_differ_in_adapters_alone_the_number_is_the_option():
     assert others == {"--nics 1", "AWS p3.16xlarge"}
 
 
-def test_a_listing_that_is_normal_as_assumed_stays_normal():
-    """That other machines explain it too makes nothing wrong."""
-    stated, open_ = diagnose(measured=of_h100(np.ones(14)), node="dgx-h100"), of_h100(np.ones(14))
-    answer = diagnose(measured=open_)
-    assert (stated.verdict, answer.verdict) == ("normal", "normal")
-    assumed = percent(sum(cause.probability for cause in answer.causes if cause.is_assumption))
-    assert answer.card.chance.endswith(f", {assumed} that the machines are not as assumed")
+FACTORS = 0.1, 0.3, 0.9, 1.5, 2, 4, 8, 12, 15, 40
+"""On a rate or a time, from far too small to far too large."""
+
+
+@pytest.mark.parametrize("factor", FACTORS)
+def test_what_was_assumed_of_the_machines_changes_no_verdict(factor):
+    """All but the causes that something was assumed is to each other as where it is stated."""
+    text = of_dgx1(5.92e9 * factor)
+    answer, stated = diagnose(measured=text), diagnose(measured=text, node="dgx-1v")
+    assert answer.verdict == stated.verdict
+    assert not any(cause.is_assumption for cause in stated.causes)
+    assert odds_as_assumed(answer) == pytest.approx(odds_as_assumed(stated))
+    if answer.measured > answer.predicted:
+        assert answer.verdict in ("normal", "fast")
+        assert "slow" not in answer.card.advice
+        assert answer.adapters is None
+    if answer.verdict != "slow":
+        assert "(assumed)" not in answer.card.advice
+
+
+@pytest.mark.parametrize("factor", FACTORS)
+def test_what_was_assumed_of_a_job_changes_no_verdict(factor):
+    time = f"{0.1 * factor}s"
+    answer, stated = (diagnose(measured=time, gpus=32, **job) for job in ({}, {"local_batch_size": 64}))
+    assert (answer.verdict, answer.normal < stated.normal) == (stated.verdict, True)
+    assert odds_as_assumed(answer) == pytest.approx(odds_as_assumed(stated))
+
+
+def odds_as_assumed(answer):
+    """Return the probabilities of what may be the case if nothing that was assumed is otherwise."""
+    faults = {cause.id: cause.probability for cause in answer.causes if not cause.is_assumption}
+    odds = {"normal": answer.normal, "unknown": answer.unknown, **faults}
+    return {name: share / sum(odds.values()) for name, share in odds.items()}
+
+
+def test_a_listing_that_is_faster_than_predicted_is_not_called_slow():
+    """Eight adapters explain it best, and with four nothing is wrong either."""
+    answer = diagnose(measured=of_dgx1(5.92e9 * 8))
+    assert (answer.causes[0].id, answer.causes[0].change) == ("adapters", "--nics 8")
+    assert answer.causes[0].probability > answer.normal
+    assert answer.card.advice.startswith(
+        "Normal for these machines as a whole, but faster than predicted at the largest: "
+    )
+    nothing = percent(answer.normal)
+    assert answer.card.chance.endswith(f", {nothing} that nothing is wrong and the machines are as assumed")
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "link"),
+    [
+        ("v100-sxm2-16gb", "ib-edr-100g"),  # of machines that differ in their network alone
+        ("a100-sxm4-80gb", "ib-ndr-400g"),
+        ("b200-sxm-180gb", "ib-ndr-400g"),
+        ("h200-sxm-141gb", None),  # p5e and p5en have more adapters than eight accelerators fill
+    ],
+)
+def test_what_was_assumed_may_be_otherwise_in_one_way_each(accelerator, link):
+    """What predicts the same times is one cause, not two that share its probability."""
+    catalogue, options = Catalogue.built_in(), {"accelerator": accelerator, "inter_link": link}
+
+    def point_with(**changed):
+        given = {name: value for name, value in {**options, **changed}.items() if value is not None}
+        try:
+            return fabric_of(16, catalogue, nodes=2, **given).of("all-reduce", 2**30)
+        except InputError:  # machines that cannot hold its ranks
+            return None
+
+    causes = assumptions_of_listing(
+        Scenario(**options), point_with(), catalogue, lambda option, value: point_with(**{option: value})
+    )
+    forms = [variant for cause in causes for variant in cause.variants]
+    assert len({form.curve for form in forms}) == len(forms) > 0
+    assert any(form.value == 1 for form in forms)
+
+
+def test_machines_that_differ_in_adapters_alone_over_the_given_network_are_the_number():
+    answer = diagnose(measured=of_dgx1(), inter_link="ib-edr-100g")
+    assert {cause.id for cause in answer.causes if cause.is_assumption} == {"adapters"}
+    assert "--node (with" not in answer.card.advice
+
+
+def test_a_machine_that_is_stated_has_the_adapters_that_it_has():
+    """With one adapter the listing would be normal; then few of those stated are used, which is a cause."""
+    text = of_dgx1(8.6e9)
+    assert diagnose(measured=text, nics=1).verdict == "normal"
+    answer = diagnose(measured=text, node="dgx-1v")
+    assert (answer.turns, answer.adapters) == ([], None)
+    assert answer.card.advice.startswith("Slow from 16 MiB: ")
+    assert answer.causes[0].id == "few-adapters"
+    assert "--nics" not in answer.card.advice
+    assert answer.card.chance.endswith(" that nothing is wrong")
+
+
+def test_a_normal_listing_has_no_adapters_to_offer():
+    """Eight adapters are not unlikely, but there is nothing to explain."""
+    answer = diagnose(measured=of_dgx1(5.92e9 * 7))
+    (cause,) = (each for each in answer.causes if each.id == "adapters")
+    assert cause.probability > 0.05
+    assert (answer.verdict, answer.adapters) == ("normal", None)
+
+
+def test_what_is_left_after_the_first_test_is_named():
+    """Another batch explains 400 ms too, and no run of the same job tells it."""
+    answer = diagnose(measured="400ms", gpus=32)
+    (batch,) = (cause for cause in answer.causes if cause.is_assumption)
+    assert explains(batch, answer)
+    assert (
+        "400 ms would rule out waiting for samples and leave another batch; if it is not that, trace a step "
+        in answer.card.advice
+    )
+    assert "no other cause" not in answer.card.advice
+    weak = batch.model_copy(update={"predicted_time": 0.2})
+    assert not explains(weak, answer)
+    assert not explains(weak.model_copy(update={"predicted_time": 40.0}), answer)  # far too long
+
+
+def test_a_slow_measurement_that_nothing_decides_still_gets_an_action():
+    answer = diagnose(measured="400ms", gpus=32, local_batch_size=64)
+    for unknown in (0.9, 0.2):
+        others = [cause.model_copy(update={"probability": 0.02}) for cause in answer.causes]
+        alone = answer.model_copy(update={"next": [], "causes": others, "unknown": unknown})
+        assert checks(alone) == [TRACE]
+        none = alone.model_copy(update={"causes": []})
+        assert checks(none) == [TRACE]
+    slow = diagnose(measured=of_dgx1())
+    likeliest = next(cause for cause in slow.causes if not cause.is_assumption)
+    assert checks(slow.model_copy(update={"next": [], "unknown": 0.99})) == [likeliest.next]
 
 
 def test_causes_too_weak_for_a_run_are_no_outcome_of_the_first_test():
@@ -887,6 +1010,6 @@ def test_the_shell_names_sources_and_says_what_its_words_mean():
     assert "84.5 ms: waiting for samples 400 ms: slower number format, slower ranks" in joined
     assert "Each time is the 400 ms measured times the change that the model predicts if that is" in joined
     assert "with it an iteration would take 478 ms, 19 % more than the 400 ms measured" in joined
-    assert joined.index("none of these causes") < joined.index("nothing is wrong 10 % of such jobs take over")
+    assert joined.index("none of these causes") < joined.index("as assumed 10 % of such jobs take over")
     assert "what it needed to explain the 400 ms alone, and what it takes at most with a cause" in joined
     assert "defaults  --workload resnet50" in done.stdout

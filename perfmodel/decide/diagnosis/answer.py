@@ -57,7 +57,7 @@ class DiagnosedCause(Record):
     next: str
     """What tells it from others, or mends it."""
     is_assumption: bool = False
-    """Whether it is that the job or the machines are not as they were taken; nothing is wrong then."""
+    """Whether it is that the job or the machines are not as they were taken, and nothing is wrong."""
 
 
 class DiagnosedTerm(Record):
@@ -137,7 +137,7 @@ class NextMeasurement(Record):
     """Options that differ from those of the job."""
     expected: dict[str, float]
     """Its iteration time [s], of a listing the bus bandwidth of its largest message [B/s], by cause;
-    ``normal`` where nothing is wrong."""
+    ``normal`` where nothing is wrong and all is as it was taken."""
     spread: float
     """How well it tells them apart: standard deviation of the logarithm of these values, each weighed by the
     probability of its cause."""
@@ -149,10 +149,10 @@ class Diagnosis(Record):
     kind: Literal["collective", "training"]
     """What was measured: collectives by message size, or a training run."""
     verdict: Verdict
-    """normal or slow, where the measurement lies there and what is likeliest says the same: that nothing is
-    wrong, or that something is; unclear, where they differ.  fast: faster than normal.  A training run is
-    normal inside its 80 % interval, a listing where nothing is wrong with a probability of at least one
-    half."""
+    """Of the job and the machines as they were taken. normal or slow, where the measurement lies there and
+    what is likeliest says the same: that nothing is wrong, or that something is; unclear, where they differ.
+    fast: faster than normal.  A training run is normal inside its 80 % interval, a listing where nothing is
+    wrong with a probability of at least one half."""
     card: Card = late()
     """The answer in short."""
     sentence: str = late()
@@ -164,11 +164,12 @@ class Diagnosis(Record):
     turns: list[TurningDefault] = fresh(list)
     """Options left open of which another usual value changes the verdict."""
     adapters: AssumedAdapters | None = None
-    """Of a listing the network adapters that were assumed, where another number may explain it."""
+    """Of a slow or unclear listing the network adapters that were assumed, where others may explain it."""
     job: str
     """The machines and the job, in words."""
     normal: float
-    """Probability that nothing is wrong."""
+    """Probability that nothing is wrong and all is as it was taken; with those of the causes that are
+    assumptions, the probability that nothing is wrong."""
     unknown: float
     """Probability that something is wrong that no cause names."""
     measured: float

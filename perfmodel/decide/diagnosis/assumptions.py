@@ -8,6 +8,7 @@ from perfmodel.decide.diagnosis.causes import Cause, Variant
 from perfmodel.decide.diagnosis.changes import Change, Suspect
 from perfmodel.decide.diagnosis.turning import LeftOpen, left_open_of_job, left_open_of_listing
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.collectives.all_reduce import Curve
 from perfmodel.model.collectives.model import curve, fitted
 from perfmodel.model.collectives.place import Point, place_of
 from perfmodel.model.options.scenario import Scenario
@@ -28,12 +29,12 @@ _OF_LISTINGS = {
 }
 """Option left open -> id and name of the cause that it has another value, and what to do about it."""
 _OF_JOBS = {
-    "local_batch_size": ("batch", "another batch", "the batch is not {taken} each, the default"),
-    "global_batch_size": ("batch", "another batch", "the batch of a step is not {taken}, the default"),
-    "sequence_length": ("length", "another length", "sequences do not have {taken} tokens, the default"),
+    "local_batch_size": ("batch", "another batch"),
+    "global_batch_size": ("batch", "another batch"),
+    "sequence_length": ("length", "another length"),
 }
-"""Option left open -> id, name and words of the cause that it has another value; of the number format
-``precision`` is that cause."""
+"""Option left open -> id and name of the cause that it has another value; of the number format ``precision``
+is that cause."""
 
 
 def fits(prediction: Prediction) -> bool:
@@ -50,9 +51,9 @@ def assumptions_of_job(scenario: Scenario, setting: Setting) -> Iterator[Suspect
 
     for option in left_open_of_job(scenario, setting):
         if option.option in _OF_JOBS:
-            id, name, words = _OF_JOBS[option.option]
+            id, name = _OF_JOBS[option.option]
             to_do = f"look it up, and give --{option.option.replace('_', '-')}"
-            yield Suspect(id, name, words.format(taken=option.taken), to_do, changes(option), True)
+            yield Suspect(id, name, f"{option.otherwise}, the default", to_do, changes(option), True)
 
 
 def assumptions_of_listing(
@@ -63,36 +64,27 @@ def assumptions_of_listing(
 ) -> Iterator[Cause]:
     """Yield the causes that the machines of a listing, or their adapters, are others than was taken.
 
+    What gives the same times is one cause: the first that does.
+
     Parameters
     ----------
     scenario, point : machines as they were given, and the collective over them
     catalogue : hardware
     point_with : returns the collective with an option changed; None where it cannot run so
     """
+    known: set[Curve] = set()
     for option in left_open_of_listing(scenario, point, catalogue):
-        if option.option == "nics" and not adapters_assumed(scenario, point, catalogue):
-            continue
+        variants = []
+        for other in option.others:
+            at = point_with(option.option, other)
+            line = None if at is None else curve(place_of(at), fitted().parameters)
+            if line is not None and line not in known:
+                known.add(line)
+                variants.append(Variant(_variant_words(option, other), line, value=other))
         id, name, to_do = _OF_LISTINGS[option.option]
-        points = {other: point_with(option.option, other) for other in option.others}
-        variants = [
-            Variant(_variant_words(option, other), curve(place_of(at), fitted().parameters))
-            for other, at in points.items()
-            if at is not None
-        ]
-        words = f"{option.words.replace(' are ', ' are not ', 1).replace(' uses ', ' does not use ', 1)}"
-        yield Cause(id, name, f"{words}, the default", to_do, tuple(variants), True)
+        yield Cause(id, name, f"{option.otherwise}, the default", to_do, tuple(variants), True)
 
 
 def _variant_words(option: LeftOpen, other: int | str) -> str:
     """Return a machine in words, another value as it is given."""
     return option.other_words(other) if option.option == "node" else f"--{option.option} {other}"
-
-
-def adapters_assumed(scenario: Scenario, point: Point, catalogue: Catalogue) -> bool:
-    """Return whether nothing that was given says how many network adapters each machine of a listing uses.
-
-    A machine that is named says it of its own network, where it is used whole.
-    """
-    if scenario.node is None or scenario.inter_link is not None:
-        return scenario.nics is None
-    return scenario.nics is None and point.host_nics != catalogue.node(scenario.node).nics

@@ -1,13 +1,8 @@
-"""What a diagnosis says: its verdict, its sentence and its card, all by one rule.
-
-The verdict follows from where the measurement lies and from what is likeliest: that nothing is wrong, one of
-the causes, or something that no cause names.
-"""
+"""What a diagnosis says: its sentence and its card, by its verdict and its probabilities."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from perfmodel.core.sentences import capitalised, in_sentences
@@ -18,16 +13,14 @@ from perfmodel.decide.diagnosis.answer import (
     DiagnosedSize,
     Diagnosis,
     Pace,
-    Verdict,
 )
 from perfmodel.decide.diagnosis.first_action import (
     LISTED,
-    assumed_adapters,
     checks,
-    explains,
     likeliest_words,
     lookups,
 )
+from perfmodel.decide.diagnosis.verdict_rule import faults_of, is_nothing_likeliest, verdict_of
 from perfmodel.model.prediction.answer_card import Card
 
 LEAST = 0.05
@@ -36,26 +29,6 @@ NEAR = 0.1
 """Relative distance below an interval up to which a bandwidth is just under it."""
 AS_MEASURED = 0.05
 """Relative difference from the measured time below which a time is about that."""
-
-
-def verdict_of(pace: Pace, normal: float, unknown: float, causes: Sequence[float]) -> Verdict:
-    """Return the verdict about a measurement.
-
-    Parameters
-    ----------
-    pace : where it lies
-    normal, unknown, causes : probabilities that nothing is wrong, of something that no cause names, and of
-        the causes
-
-    Examples
-    --------
-    >>> verdict_of("slow", 0.2, 0.1, [0.4, 0.3]), verdict_of("slow", 0.34, 0.1, [0.3, 0.26])
-    ('slow', 'unclear')
-    """
-    if pace == "fast":
-        return "fast"
-    nothing = normal >= max(unknown, *causes, 0.0)
-    return pace if nothing == (pace == "normal") else "unclear"
 
 
 def with_card(limit: str, rests_on: str, pace: Pace, **fields: Any) -> Diagnosis:
@@ -67,10 +40,10 @@ def with_card(limit: str, rests_on: str, pace: Pace, **fields: Any) -> Diagnosis
     rests_on : what the interval was learned from, as text
     pace : where the measurement lies
     """
-    odds = [cause.probability for cause in fields["causes"]]
+    faults = faults_of(fields["causes"])
     made: Diagnosis = Diagnosis.model_construct(
         **fields,
-        verdict=verdict_of(pace, fields["normal"], fields["unknown"], odds),
+        verdict=verdict_of(pace, fields["normal"], fields["unknown"], faults),
         sentence=lambda: _sentence(made),
         card=lambda: Card.model_construct(
             advice=_advice(made),
@@ -116,7 +89,7 @@ def _nothing_to_do(answer: Diagnosis) -> str | None:
 
 def _with_others(answer: Diagnosis) -> str | None:
     """Return what is predicted with another number of adapters than was assumed, as a clause."""
-    adapters = assumed_adapters(answer)
+    adapters = answer.adapters
     if adapters is None:
         return None
     of, rate = answer.measured / adapters.low_80, show(answer.measured, "B/s")
@@ -144,9 +117,9 @@ def _verdict(answer: Diagnosis) -> str:
     """Return the verdict as a clause, with the defaults that it turns on."""
     condition = _condition(answer)
     if answer.kind == "collective":
-        said, adapters = listing_verdict(answer), assumed_adapters(answer)
-        if adapters is not None:
-            said = f"{with_assumed(adapters.taken)} {said[0].lower()}{said[1:]}"
+        said = listing_verdict(answer)
+        if answer.adapters is not None:
+            said = f"{with_assumed(answer.adapters.taken)} {said[0].lower()}{said[1:]}"
         return f"{said}{condition and ','}{condition}{_unexplained(answer)}"
     if answer.verdict == "normal":
         return f"Normal{condition or ' for this job'}"
@@ -160,8 +133,11 @@ def _verdict(answer: Diagnosis) -> str:
 def _unexplained(answer: Diagnosis) -> str:
     """Return that no cause explains what is slow, to follow the verdict; empty where one does."""
     likeliest = max((cause.probability for cause in answer.causes), default=0.0)
-    has_one = likeliest < LEAST or likeliest > max(answer.normal, answer.unknown)
-    return "" if has_one or answer.verdict != "slow" else ", and no cause that we know explains it well"
+    if answer.verdict != "slow" or likeliest > max(answer.normal, answer.unknown):
+        return ""
+    if likeliest < LEAST:
+        return ""  # ``_cause`` says that none explains it
+    return ", and no cause that we know explains it well"
 
 
 def _times(ratio: float) -> str:
@@ -175,7 +151,7 @@ def _times(ratio: float) -> str:
 
 def _condition(answer: Diagnosis) -> str:
     """Return the defaults that the verdict holds for, with a space before; empty where it turns on none."""
-    first = "nics" if assumed_adapters(answer) else None
+    first = "nics" if answer.adapters else None
     turns = [turn.words for turn in answer.turns if turn.option != first]
     return f" if {' and '.join(turns)}, the default{'s' * (len(turns) > 1)}" if turns else ""
 
@@ -188,7 +164,8 @@ def _cause(answer: Diagnosis) -> str | None:
     first = answer.causes[0] if answer.causes else None
     share = first.probability if first else 0.0
     if normal >= max(unknown, share):
-        return f"slower than normal, but no cause is likelier than that nothing is wrong ({percent(normal)})"
+        said = f"no cause is likelier than that {nothing_wrong(answer)} ({percent(normal)})"
+        return f"slower than normal, but {said}"
     if first is None or share < LEAST:
         said = f"none of the causes we know explains it ({percent(unknown)} that it is another cause)"
     elif share > unknown:
@@ -198,7 +175,11 @@ def _cause(answer: Diagnosis) -> str | None:
             f"the likeliest is {first.name} ({percent(share)}), and {percent(unknown)} are left for a cause "
             "that we do not know"
         )
-    return said if answer.verdict == "slow" else f"as fast as normal, but {said}"
+    if answer.verdict == "slow":
+        return said
+    if is_nothing_likeliest(normal, unknown, faults_of(answer.causes)):
+        return f"slower than normal; {said}"  # else it would be normal
+    return f"as fast as normal, but {said}"
 
 
 def listing_verdict(answer: Diagnosis) -> str:
@@ -299,7 +280,7 @@ def shares(answer: Diagnosis, most: int) -> list[tuple[float, str | DiagnosedCau
         rows.append((sum(cause.probability for cause in rest), _others(len(rest))))
     rows.append((answer.unknown, "none of these causes"))
     is_likeliest = answer.normal >= max(share for share, _ in rows)
-    rows.insert(0 if is_likeliest else len(rows), (answer.normal, "nothing is wrong"))
+    rows.insert(0 if is_likeliest else len(rows), (answer.normal, nothing_wrong(answer)))
     return rows
 
 
@@ -339,11 +320,12 @@ def own_error(answer: Diagnosis) -> str | None:
     is_run = answer.kind == "training"
     factor = answer.high_80 / answer.predicted if is_run else answer.predicted / answer.low_80
     over = f"10 % of such {'jobs' if is_run else 'listings'} take over {_times(factor)} the predicted time"
-    if all(explains(each, answer) for each in named):
+    least = answer.measured / factor
+    if not is_run or all(each.predicted_time >= least for each in named):
         return f"{over}, so a cause that predicts less than was measured may still be the one"
-    least, took = show(answer.measured / factor, "s"), show(answer.measured, "s")
     return (
-        f"{over}: a cause that predicts under {least} hardly explains the {took} alone, but may with another"
+        f"{over}: a cause that predicts under {show(least, 's')} hardly explains the "
+        f"{show(answer.measured, 's')} alone, but may with another"
     )
 
 
@@ -363,6 +345,24 @@ def _chance(answer: Diagnosis) -> str:
     return f"{share} {of}{others}"
 
 
+def nothing_wrong(answer: Diagnosis) -> str:
+    """Return what ``normal`` is the probability of, as a clause."""
+    return f"nothing is wrong{_as_assumed(answer)}"
+
+
+def _as_assumed(answer: Diagnosis) -> str:
+    """Return that the job or the machines are as assumed, to follow that nothing is wrong.
+
+    Empty where nothing was assumed that may be otherwise.
+    """
+    if not answer.turns and not any(cause.is_assumption for cause in answer.causes):
+        return ""
+    return f" and the {_SUBJECTS[answer.kind]} as assumed"
+
+
+_SUBJECTS = {"collective": "machines are", "training": "job is"}
+
+
 def chance_parts(answer: Diagnosis) -> tuple[str, str, str]:
     """Return the chance that is said first, what it is of, and the other chances.
 
@@ -370,16 +370,18 @@ def chance_parts(answer: Diagnosis) -> tuple[str, str, str]:
     Where a cause is likelier than that nothing is wrong, the likeliest comes first.
     """
     first = answer.causes[0] if answer.causes else None
-    share, nothing = percent(answer.normal), f"that nothing is wrong{_condition(answer)}"
-    known = [cause.probability for cause in answer.causes if not cause.is_assumption]
+    share, known = percent(answer.normal), faults_of(answer.causes)
     causes = f"{percent(sum(known))} one of the {len(known)} causes we know"
     other = f"{percent(answer.unknown)} another cause"
     is_first = first is not None and first.probability > max(answer.normal, LEAST)
     own = [cause for cause in answer.causes if cause.is_assumption and not (is_first and cause is first)]
     assumed = [cause.probability for cause in own]
     if sum(assumed) >= LISTED:
-        what = "machines are" if answer.kind == "collective" else "job is"
-        other += f", {percent(sum(assumed))} that the {what} not as assumed"
+        other += f", {percent(sum(assumed))} that the {_SUBJECTS[answer.kind]} not as assumed"
     if first is None or not is_first:
-        return share, "that nothing is wrong", f"{_condition(answer)}; {causes}, {other}"
-    return percent(first.probability), first.name, f"; {causes}, {other}, {share} {nothing}"
+        return share, "that nothing is wrong", f"{_as_assumed(answer)}; {causes}, {other}"
+    return (
+        percent(first.probability),
+        first.name,
+        f"; {causes}, {other}, {share} that {nothing_wrong(answer)}",
+    )

@@ -42,6 +42,8 @@ class Variant(NamedTuple):
     """Predicted times by message size."""
     odds: float = 1.0
     """Its probability over that of other variants of the cause, before the listing is seen [1]."""
+    value: int | str | None = None
+    """Of an option left open the other value; None of other causes."""
 
 
 class Cause(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from perfmodel.core.sentences import capitalised, in_a_list
 from perfmodel.core.units import percent, show, show_range
-from perfmodel.decide.diagnosis.answer import AssumedAdapters, DiagnosedCause, Diagnosis, NextMeasurement
+from perfmodel.decide.diagnosis.answer import DiagnosedCause, Diagnosis, NextMeasurement
 from perfmodel.decide.diagnosis.assumptions import ADAPTERS
 from perfmodel.decide.diagnosis.next_listing import NOT_TESTED
 
@@ -34,21 +34,17 @@ def lookups(answer: Diagnosis) -> list[str]:
         for turn in answer.turns
     ]
     actions = [f"give {in_a_list(options)}"] if options else []
-    if assumed_adapters(answer) and "nics" not in {turn.option for turn in answer.turns}:
+    if answer.adapters and "nics" not in {turn.option for turn in answer.turns}:
         actions += [each.next for each in answer.causes if each.id == ADAPTERS]
     return actions
-
-
-def assumed_adapters(answer: Diagnosis) -> AssumedAdapters | None:
-    """Return the adapters that were assumed, where a listing that they make slow may be normal otherwise."""
-    return answer.adapters if answer.verdict in ("slow", "unclear") and not answer.mismatch else None
 
 
 def checks(answer: Diagnosis) -> list[str]:
     """Return what to do about a slow measurement, at most one clause.
 
     The likeliest cause has its own check; where it is not likelier than that none is known, or another is as
-    likely, a measurement tells them apart.
+    likely, a measurement tells them apart.  Where none does, a run is traced, and of a listing the likeliest
+    cause checked.
     """
     if answer.verdict == "normal":
         return []
@@ -59,12 +55,13 @@ def checks(answer: Diagnosis) -> list[str]:
     if best is not None and has_check and (len(likeliest) == 1 or measurement is None):
         check = likeliest[0] if likeliest else best
         return [] if check.is_assumption and lookups(answer) else [check.next]
-    if measurement is None:
-        return []
-    if len(pointers(measurement.expected, answer)) < 2:
-        return []  # whatever it gives, it decides nothing
-    outcomes = _outcomes(measurement, answer)
-    return [TRACE if outcomes is None else f"run {measurement.words}: {outcomes}"]
+    if measurement is not None and len(pointers(measurement.expected, answer)) > 1:
+        outcomes = _outcomes(measurement, answer)
+        return [TRACE if outcomes is None else f"run {measurement.words}: {outcomes}"]
+    if answer.kind == "training":
+        return [TRACE]
+    faults = [each for each in answer.causes if not each.is_assumption and each.probability >= LISTED]
+    return [each.next for each in faults[:1]]
 
 
 def _telling(answer: Diagnosis, likeliest: Sequence[DiagnosedCause]) -> NextMeasurement | None:
@@ -85,11 +82,12 @@ def _telling(answer: Diagnosis, likeliest: Sequence[DiagnosedCause]) -> NextMeas
 def _outcomes(measurement: NextMeasurement, answer: Diagnosis) -> str | None:
     """Return the results that a measurement may have, each with the causes that it points to.
 
-    A result that only causes too weak for what was measured would give rules the others out, and says what to
-    do then.  None where every cause is too weak.
+    A result that only causes give that do not explain what was measured rules the others out, and says what
+    is left then.  None where no cause explains it.
     """
     strong, weak = [], []
-    for value, causes in _groups(measurement.expected, answer):
+    groups = _groups(measurement.expected, answer)
+    for value, causes in groups:
         able = {each.id for each in answer.causes if explains(each, answer)} | {"normal"}
         names = [name for id, name in causes.items() if id in able]
         if names:
@@ -103,10 +101,14 @@ def _outcomes(measurement: NextMeasurement, answer: Diagnosis) -> str | None:
     said += [f"{value} to {', '.join(of)}" for value, of in others]
     if weak:
         out = in_a_list(name for _, names in strong for name in names)
-        said.append(
-            f"{' or '.join(weak)} would rule out {out}, and no other cause that we know explains "
-            f"{show(answer.measured, 's')} alone: then {TRACE}"
+        tested = {id for _, of in groups for id in of}
+        left = [each.name for each in answer.causes if explains(each, answer) and each.id not in tested]
+        rest = (
+            f"and leave {in_a_list(left)}; if it is not that, {TRACE}"
+            if left
+            else f"and no other cause that we know explains {show(answer.measured, 's')} alone: then {TRACE}"
         )
+        said.append(f"{' or '.join(weak)} would rule out {out}{'' if left else ','} {rest}")
     return "; ".join(said)
 
 
@@ -115,8 +117,8 @@ def explains(cause: DiagnosedCause, answer: Diagnosis) -> bool:
 
     Of a listing, which is weighed size by size, every cause may.
     """
-    is_listing = answer.kind == "collective"
-    return is_listing or cause.predicted_time * answer.high_80 >= answer.measured * answer.predicted
+    off = answer.predicted * answer.measured / cause.predicted_time
+    return answer.kind == "collective" or answer.low_80 <= off <= answer.high_80
 
 
 def pointers(expected: Mapping[str, float], answer: Diagnosis) -> list[tuple[str, str]]:

@@ -22,7 +22,7 @@ from perfmodel.decide.diagnosis.answer import (
     Verdict,
 )
 from perfmodel.decide.diagnosis.assumptions import ADAPTERS, assumptions_of_listing
-from perfmodel.decide.diagnosis.card import LEAST, verdict_of, with_card
+from perfmodel.decide.diagnosis.card import LEAST, with_card
 from perfmodel.decide.diagnosis.listed_accelerator import (
     MACHINES,
     OF_MACHINES,
@@ -32,6 +32,7 @@ from perfmodel.decide.diagnosis.listed_accelerator import (
 )
 from perfmodel.decide.diagnosis.next_listing import next_listings
 from perfmodel.decide.diagnosis.turning import Trial, left_open_of_listing, turning_defaults
+from perfmodel.decide.diagnosis.verdict_rule import verdict_of
 from perfmodel.decide.diagnosis.weighed import Weighed, Weights, weigh
 from perfmodel.decide.quote.similar_runs import similar_collectives
 from perfmodel.equations.bandwidths import bus_bandwidth
@@ -92,7 +93,7 @@ def diagnose_listing(
         reading=f"listing of {point.collective}: {len(rows)} sizes over {point.group_size} ranks on {hosts}",
         mismatch=mismatch,
         turns=[] if mismatch else _turns(timings, weights, scenario, point, catalogue),
-        adapters=_adapters(timings, weights, scenario, point, catalogue),
+        adapters=None if mismatch else _adapters(timings, weights, scenario, point, catalogue),
         job=_job(point),
         normal=weights.normal,
         unknown=weights.unknown,
@@ -135,11 +136,14 @@ def _turns(
 def _adapters(
     timings: Timings, weights: Weights, scenario: Scenario, point: Point, catalogue: Catalogue
 ) -> AssumedAdapters | None:
-    """Return the adapters that were assumed, with the number that fits best; None where no other may."""
+    """Return the adapters that were assumed, with the number that fits best.
+
+    None where no other may explain the listing, or where it has nothing to be explained.
+    """
     best = next((each for each in weights.causes if each.cause.id == ADAPTERS), None)
-    if best is None or best.probability < LEAST:
+    if best is None or best.probability < LEAST or _verdict(weights) not in ("slow", "unclear"):
         return None
-    other = int(best.variant.words.split()[-1])
+    other = int(best.variant.value or 0)
     changed = scenario.model_copy(update={"nics": other})
     at, largest = point_of(timings, changed, point.collective, catalogue), timings.rows[-1]
     row = _size(at, largest.message_bytes, largest.time, float(best.times[-1]))
@@ -176,8 +180,8 @@ def _point_or_none(
 
 
 def _verdict(weights: Weights) -> Verdict:
-    odds = [cause.probability for cause in weights.causes]
-    return verdict_of(_pace(weights), weights.normal, weights.unknown, odds)
+    faults = [each.probability for each in weights.causes if not each.cause.is_assumption]
+    return verdict_of(_pace(weights), weights.normal, weights.unknown, faults)
 
 
 def point_of(timings: Timings, scenario: Scenario, collective: str | None, catalogue: Catalogue) -> Point:

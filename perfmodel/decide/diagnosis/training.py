@@ -20,11 +20,12 @@ from perfmodel.decide.diagnosis.answer import (
     Verdict,
 )
 from perfmodel.decide.diagnosis.assumptions import assumptions_of_job, fits
-from perfmodel.decide.diagnosis.card import verdict_of, with_card
+from perfmodel.decide.diagnosis.card import with_card
 from perfmodel.decide.diagnosis.changes import SUSPECTS, Change, Suspect, predicted
 from perfmodel.decide.diagnosis.measured import Speed
 from perfmodel.decide.diagnosis.next_measurement import Explained, next_measurements
 from perfmodel.decide.diagnosis.turning import BATCH, Trial, left_open_of_job, turning_defaults
+from perfmodel.decide.diagnosis.verdict_rule import verdict_of
 from perfmodel.decide.diagnosis.weighed import NORMAL, UNCHANGED, UNKNOWN, UNKNOWN_WIDTH
 from perfmodel.decide.quote.claim_words import job_words
 from perfmodel.decide.quote.evidence import Near, of_rate
@@ -132,7 +133,8 @@ def _turns(
     """Return the options left open on which the verdict turns."""
 
     def verdict(pace: Pace, normal: float, unknown: float, causes: list[Weighed]) -> Verdict:
-        return verdict_of(pace, normal, unknown, [cause.probability for cause in causes])
+        faults = [each.probability for each in causes if not each.suspect.is_assumption]
+        return verdict_of(pace, normal, unknown, faults)
 
     def attempt(option: str, value: int | str) -> Trial | None:
         changed = scenario.model_copy(update={option: value})
@@ -250,7 +252,8 @@ def _weigh(
     """Return the probabilities that nothing is wrong and that no cause explains it, and the causes.
 
     The time with another batch is that of as many samples as an iteration of the job, where a rate was
-    measured.
+    measured.  That something was assumed wrongly is as likely before the measurement as one cause, and comes
+    on top: what else may be the case is to each other as of a job that is stated.
     """
     time = iteration_time(speed, prediction, setting)
     suspected: list[tuple[Suspect, list[tuple[Change, Prediction, float, float]]]] = []
@@ -271,7 +274,8 @@ def _weigh(
                 )
         if forms:
             suspected.append((suspect, forms))
-    share = (1 - NORMAL - UNKNOWN) / max(len(suspected), 1)
+    faults = sum(not suspect.is_assumption for suspect, _ in suspected)
+    share = (1 - NORMAL - UNKNOWN) / max(faults, 1)
     usual = prediction.iteration_time
     weights = [
         NORMAL * _density(time, usual, usual, interval),

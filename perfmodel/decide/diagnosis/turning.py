@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from perfmodel.core.units import counted
 from perfmodel.decide.diagnosis.answer import Pace, TurningDefault, Verdict
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.machine_words import node_words
+from perfmodel.hardware.node import Node
 from perfmodel.model.collectives.place import Point
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.setting.link_caveats import GENERIC_NODE
@@ -52,6 +54,8 @@ class LeftOpen(NamedTuple):
     others: tuple[int | str, ...]
     words: str
     """Clause that states the default."""
+    otherwise: str = ""
+    """Clause that it is another value; nothing of an option whose other values are a cause by themselves."""
     other_words: Callable[[int | str], str] = str
     """Another value in words."""
 
@@ -100,18 +104,22 @@ def left_open_of_job(scenario: Scenario, setting: Setting) -> Iterator[LeftOpen]
         if setting.layout is None:
             local = int(setting.local_batch_size)
             others = tuple(dict.fromkeys(int(local * factor) for factor in BATCHES if local * factor >= 1))
-            yield LeftOpen("local_batch_size", local, others, f"the batch is {local} each")
+            words, otherwise = (f"the batch is {negation}{local} each" for negation in ("", "not "))
+            yield LeftOpen("local_batch_size", local, others, words, otherwise)
         else:
             whole = int(setting.global_batch_size)
             others = tuple(whole * factor for factor in GLOBAL_BATCHES)
-            yield LeftOpen("global_batch_size", whole, others, f"the batch of a step is {whole}")
+            words, otherwise = (f"the batch of a step is {negation}{whole}" for negation in ("", "not "))
+            yield LeftOpen("global_batch_size", whole, others, words, otherwise)
     length = setting.workload.sequence_length
     if scenario.sequence_length is None and length is not None:
         below = [each for each in LENGTHS if each < length][-1:]
         above = [each for each in LENGTHS if each > length][:1]
         others = (*below, *above)
-        words = f"sequences have {length} tokens"
-        yield LeftOpen("sequence_length", int(length), others, words, lambda other: f"{other} tokens")
+        words, otherwise = f"sequences have {length} tokens", f"sequences do not have {length} tokens"
+        yield LeftOpen(
+            "sequence_length", int(length), others, words, otherwise, lambda other: f"{other} tokens"
+        )
     if "precision" not in scenario.model_fields_set or scenario.precision is None:
         formats = OTHER_FORMATS.get(setting.precision, ())
         yield LeftOpen("precision", setting.precision, formats, f"the precision is {setting.precision}")
@@ -120,7 +128,9 @@ def left_open_of_job(scenario: Scenario, setting: Setting) -> Iterator[LeftOpen]
 def left_open_of_listing(scenario: Scenario, point: Point, catalogue: Catalogue) -> Iterator[LeftOpen]:
     """Yield adapters of a machine and the machine, where they were not given.
 
-    The machines differ in their links: of those that differ in their adapters alone the number is the option.
+    A machine that is given has the adapters it has, where it is used whole and with its own network.  Other
+    machines differ in links that were not given: of those that differ in their adapters alone the number is
+    the option.
 
     Parameters
     ----------
@@ -131,15 +141,24 @@ def left_open_of_listing(scenario: Scenario, point: Point, catalogue: Catalogue)
     chip = point.accelerator
     nodes = map(catalogue.node, catalogue.ids("nodes")) if chip is not None else ()
     alike = [node for node in nodes if chip is not None and node.accelerator == chip.id]
-    if point.nodes > 1 and scenario.nics is None:
+    own = None if scenario.node is None or scenario.inter_link else catalogue.node(scenario.node).nics
+    if point.nodes > 1 and scenario.nics is None and (own is None or own != point.host_nics):
         taken = int(point.nics if point.host_nics is None else point.host_nics)
         counts = {*NICS, *(node.nics for node in alike if node.nics)} - {taken}
-        words = f"each machine uses {taken} network adapter{'s' * (taken != 1)}"
-        yield LeftOpen("nics", taken, tuple(sorted(counts)), words)
+        each = counted(taken, "network adapter")
+        words, otherwise = f"each machine uses {each}", f"each machine does not use {each}"
+        yield LeftOpen("nics", taken, tuple(sorted(counts)), words, otherwise)
     if scenario.node is None and chip is not None:
         machine = catalogue.node(chip.usual_node or GENERIC_NODE)
-        links = machine.intra_link, machine.inter_link
-        networks = {(node.intra_link, node.inter_link, node.nics): node.id for node in alike[::-1]}
-        others = tuple(sorted(id for network, id in networks.items() if network[:2] != links))
-        words = f"the machines are {node_words(machine)}"
-        yield LeftOpen("node", machine.id, others, words, lambda id: node_words(catalogue.node(str(id))))
+        networks = {(_links(node, scenario), node.nics): node.id for node in alike[::-1]}
+        own_links = _links(machine, scenario)
+        others = tuple(sorted(id for (links, _), id in networks.items() if links != own_links))
+        words, otherwise = (f"the machines are {negation}{node_words(machine)}" for negation in ("", "not "))
+        yield LeftOpen(
+            "node", machine.id, others, words, otherwise, lambda id: node_words(catalogue.node(str(id)))
+        )
+
+
+def _links(node: Node, scenario: Scenario) -> tuple[str | None, str | None]:
+    """Return the links inside and between machines that are used: those given, else their own."""
+    return scenario.intra_link or node.intra_link, scenario.inter_link or node.inter_link

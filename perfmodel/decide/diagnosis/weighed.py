@@ -55,7 +55,7 @@ class Weights(NamedTuple):
     """ln(measured / predicted)."""
     prior: SizeErrors
     normal: float
-    """Probability that nothing is wrong."""
+    """Probability that nothing is wrong and the machines are as they were taken."""
     unknown: float
     """Probability that something is wrong that no cause names."""
     causes: tuple[Weighed, ...]
@@ -83,6 +83,10 @@ def weigh(
     assumptions: Iterable[Cause] = (),
 ) -> Weights:
     """Weigh the causes of a listing that change the time of at least one of its sizes.
+
+    What may be the case, each once, with probabilities that sum to 1: nothing is wrong on machines as taken;
+    nothing is wrong on other machines, for each assumption; each cause, or something that no cause names, on
+    the machines as taken.  That something is wrong on other machines is not weighed.
 
     Parameters
     ----------
