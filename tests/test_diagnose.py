@@ -932,7 +932,7 @@ def test_causes_too_weak_for_a_run_are_no_outcome_of_the_first_test():
     share, unknown = percent(answer.causes[0].probability), percent(answer.unknown)
     assert answer.unknown > answer.causes[0].probability
     assert answer.card.advice == (
-        "Slow (4 x the predicted time), and no cause that we know explains it well. The likeliest is waiting "
+        "Slow (4 x the predicted time), and why is open. The likeliest is waiting "
         f"for samples ({share}), and {unknown} are left for a cause that we do not know. First: run the same "
         "job with synthetic samples: 84.5 ms would point to waiting for samples; 400 ms would rule out "
         "waiting for samples, and no other cause that we know explains 400 ms alone: then trace a step and "

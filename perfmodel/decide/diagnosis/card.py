@@ -131,13 +131,13 @@ def _verdict(answer: Diagnosis) -> str:
 
 
 def _unexplained(answer: Diagnosis) -> str:
-    """Return that no cause explains what is slow, to follow the verdict; empty where one does."""
+    """Return that no cause is likelier than one unknown, to follow "slow"; empty where one is."""
     likeliest = max((cause.probability for cause in answer.causes), default=0.0)
     if answer.verdict != "slow" or likeliest > max(answer.normal, answer.unknown):
         return ""
     if likeliest < LEAST:
         return ""  # ``_cause`` says that none explains it
-    return ", and no cause that we know explains it well"
+    return ", and why is open"
 
 
 def _times(ratio: float) -> str:
