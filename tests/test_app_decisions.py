@@ -253,17 +253,17 @@ def test_what_does_not_fit_says_what_would_and_draws_no_throughput_large():
     [
         (
             {"quantity": "samples_per_second", "value": 9.0},
-            "True and cautious: 9 images/s is over 99 % likely to be reached; expect ",
+            "Cautious: 9 images/s is over 99 % likely to be reached; expect ",
             r"the claim reaches 0\.\d % of it",
         ),
         (
             {"quantity": "time_to_train", "epochs": 90, "value": 48 * 3600.0},
-            "True and cautious: 48 h is over 99 % likely to be reached; expect ",
+            "Cautious: 48 h is over 99 % likely to be reached; expect ",
             r"so at least [\d.]+ min; the claim is [\d.]+ times as long",
         ),
         (
             {"quantity": "cost_to_train", "epochs": 90, "value": 1e6, "price": 10.0},
-            "True and cautious: $1,000,000 is over 99 % likely to be reached; expect ",
+            "Cautious: $1,000,000 is over 99 % likely to be reached; expect ",
             r"so at least \$[\d.]+; the claim is [\d,]+ times as much",
         ),
     ],
