@@ -422,3 +422,49 @@ def test_every_option_that_it_names_is_its_own() -> None:
 def test_a_confidence_beyond_all_is_refused() -> None:
     with pytest.raises(InputError, match="confidence"):
         fits(workload="resnet50", confidence=1.5)
+
+
+ANCHORED: dict[str, Any] = {"workload": "resnet50", "node": "dgx-1v", "gpus": 32, "local_batch_size": 1024}
+
+
+def test_an_anchor_measures_the_job_as_it_is_and_not_its_changes() -> None:
+    """With the same anchor read as one of the change, four passes of a quarter cost nothing."""
+    free, held = fits(**ANCHORED), fits(**ANCHORED, anchor="iteration_time=400ms@32")
+    assert [each.options for each in held.changes] == [each.options for each in free.changes]
+    assert held.changes[0].slowdown == pytest.approx(free.changes[0].slowdown, rel=0.2)
+    assert held.changes[0].slowdown > 0.01
+    change = held.changes[0]
+    assert change.iteration_time_high_80 is not None
+    assert change.iteration_time_high_80 / change.iteration_time > 1.1  # not the noise of repeats
+    again = predict(**ANCHORED | change.options, anchor=change.anchor)
+    assert again.iteration_time == pytest.approx(change.iteration_time)
+    assert f"--anchor {change.anchor}" in change.command
+
+
+def test_an_anchor_of_a_layout_is_of_the_layout_as_it_is() -> None:
+    """The run was measured without the recomputation that a change adds, and costs it in full."""
+    job = TOO_LARGE | {"sharding": "zero3", "micro_batch_size": 8}
+    measured = 1.05 * predict(**job).iteration_time
+    free, held = (fits(**job, **more) for more in ({}, {"anchor": f"iteration_time={measured:.6g}s@8"}))
+    slower = {str(each.options): each.slowdown for each in free.changes if not each.more_gpus}
+    for each in held.changes:
+        if not each.more_gpus:
+            assert each.slowdown == pytest.approx(slower[str(each.options)], abs=0.05)
+    assert max(slower.values()) > 0.2
+
+
+def test_a_data_parallel_job_keeps_its_anchor_in_a_change_that_has_a_layout() -> None:
+    job: dict[str, Any] = {"workload": "bert-large", "accelerator": "v100-sxm2-16gb", "gpus": 8}
+    job |= {"local_batch_size": 64, "anchor": "iteration_time=490ms@8"}
+    assert predict(**job).layout is None
+    change = next(each for each in fits(**job).changes if each.options == {"recompute": "full"})
+    assert 0.05 < change.slowdown < 0.4
+    assert change.anchor is not None
+    assert "sharding=none,recompute=none,micro_batch_size=64,global_batch_size=512" in change.anchor
+
+
+def test_a_change_states_its_throughput_as_numbers_too() -> None:
+    first = fits(**TOO_LARGE).changes[0]
+    assert first.tokens_per_second is not None
+    assert first.throughput.startswith(f"{first.tokens_per_second:,.0f} tokens/s")
+    assert first.samples_per_second * 8192 == pytest.approx(first.tokens_per_second)

@@ -11,7 +11,8 @@ from perfmodel.evidence.accuracy.ledger.anchoring import anchored, source_of, tr
 from perfmodel.evidence.accuracy.ledger.levels import as_levels, covering, fit, posterior, sources
 from perfmodel.evidence.accuracy.transformers.transformer_rows import shipped_transformer_runs
 from perfmodel.model.fitted.ledger_scales import TRANSFORMERS, levels_of
-from perfmodel.model.transformers.levels import Run, learned, updated
+from perfmodel.model.options.layout import Layout
+from perfmodel.model.transformers.levels import Run, Traits, learned, updated
 
 
 def test_what_predicts_a_run_is_what_own_runs_do():
@@ -59,3 +60,29 @@ def test_anchors_are_of_the_same_network_and_source():
     for run, is_anchored in zip(able, said.is_anchored.tolist(), strict=True):
         assert is_anchored <= (groups[run.source, run.workload] > 1)
     assert 0.9 < said.is_anchored.mean() < 1
+
+
+def test_a_job_on_other_numbers_of_accelerators_follows_its_runs():
+    """Between them on a line in log2, beyond them constant; of many layouts as of each alone."""
+    machine = ("node", "a", "b", "c", 8, 4, 1)
+    job = Traits("net", "gpu", "bf16", "soft", Layout(data_parallel=8, sharding=3), 1024, machine)
+
+    def on(ranks, **other):
+        held = (*machine[:4], min(ranks, 8), *machine[5:])
+        return job._replace(layout=job.layout._replace(data_parallel=ranks, **other), machine=held)
+
+    runs = [Run(on(ranks), 0.3, miss) for ranks, miss in ((4, 0.2), (16, 0.4), (64, 0.7))]
+    alien = [Run(on(32, micro_batch_size=2), 0.3, 2.0), Run(on(32)._replace(network="b"), 0.3, 2.0)]
+    follows = {2: 0.2, 8: 0.3, 32: 0.55, 128: 0.7, 1024: 0.7}
+    for ranks, miss in follows.items():
+        one = updated(on(ranks), 0.3, [*runs, *alien])
+        assert one.follows_runs
+        assert float(one.shift) == pytest.approx(miss)
+    for other in (on(16), on(32, tensor_parallel=2), on(32)._replace(machine=())):  # measured, or not of it
+        assert not updated(other, 0.3, runs).follows_runs
+    assert not updated(on(128), 0.3, runs[:1]).follows_runs
+    ranks = np.array([16, 32, 128, 1024])
+    many = updated(on(16)._replace(layout=job.layout._replace(data_parallel=ranks)), 0.3, runs)
+    each = [updated(on(n), 0.3, runs) for n in ranks.tolist()]
+    assert many.follows_runs.tolist() == [bool(one.follows_runs) for one in each]
+    assert many.shift == pytest.approx([float(one.shift) for one in each])

@@ -772,18 +772,80 @@ def test_throughput_and_what_is_assumed_beyond_the_runs_stand_with_the_times(tmp
     assert show(more.after * growth**0.5, "s") in sizes.assumed
 
 
-def test_a_loss_that_did_not_grow_is_not_said_to_and_one_size_assumes_the_model(tmp_path):
-    for rates, said in (
-        ({1: 540, 8: 540, 32: 540}, "the loss is assumed not to grow"),
-        ({32: 453}, "as the model predicts"),
-    ):
-        learned_from_rates(tmp_path, rates)
-        sizes = perfmodel.evidence.fitting.own_file.own_runs(
-            str(tmp_path / "mine.csv"), (), Scenario(), Catalogue()
-        ).other_sizes
-        if sizes is not None:
-            assert said in sizes.assumed
-            assert "If it grows" not in sizes.assumed
+def test_a_loss_that_did_not_grow_is_not_said_to(tmp_path):
+    learned_from_rates(tmp_path, {1: 540, 8: 540, 32: 540})
+    sizes = calibrate(data=str(tmp_path / "mine.csv")).other_sizes
+    assert "the loss is assumed not to grow." in sizes.assumed
+    assert "If it grows" not in sizes.assumed
+
+
+def test_what_one_size_is_taken_to_lose_stands_next_to_what_it_lost(tmp_path):
+    learned_from_rates(tmp_path, {1: 305})
+    table = (tmp_path / "mine.csv").read_text().splitlines()
+    lines = [table[0], *(table[1].replace(",1,64,", f",1,{batch},") for batch in (16, 32, 64))]
+    (tmp_path / "mine.csv").write_text("\n".join(lines))
+    sizes = calibrate(data=str(tmp_path / "mine.csv")).other_sizes
+    one, two = sizes.sizes
+    assert not sizes.follows_runs
+    assert sizes.assumed == (
+        f"2 GPUs were not measured: they are taken to need {two.after / two.before:.2f} x the time predicted "
+        f"without your runs; 1 GPU needed {one.measured / one.before:.2f} x."
+    )
+
+
+def test_runs_of_a_job_that_state_it_otherwise_are_followed_too(tmp_path):
+    head = "workload,accelerator,world_size,local_batch_size,inter_link,samples_per_second"
+    rows = [f"resnet50,v100-sxm2-16gb,{n},64,{link},{n * 500}" for n, link in ((32, ""), (8, "ib-edr-100g"))]
+    (tmp_path / "mine.csv").write_text("\n".join([head, *rows, rows[1].replace(",8,", ",1,")]))
+    sizes = calibrate(data=str(tmp_path / "mine.csv")).other_sizes
+    assert sizes.follows_runs
+    assert [size.world_size for size in sizes.sizes] == [32, 64]
+    assert "as 32 GPUs did; the loss is assumed not to grow." in sizes.assumed
+
+
+TRANSFORMER_RATES = {8: 500_000, 16: 900_000, 64: 3_000_000}
+TRANSFORMER: dict[str, Any] = {
+    "workload": "gpt2",
+    "accelerator": "a100-sxm4-40gb",
+    "local_batch_size": 8,
+    "sharding": "zero3",
+}
+
+
+def learned_from_a_transformer(tmp_path):
+    """Return the answer to runs of GPT-2 that lose more on more GPUs than predicted, and its file."""
+    names = [*TRANSFORMER, "world_size", "tokens_per_second"]
+    rows = [[*TRANSFORMER.values(), n, rate] for n, rate in TRANSFORMER_RATES.items()]
+    (tmp_path / "mine.csv").write_text("\n".join(",".join(map(str, row)) for row in [names, *rows]))
+    answer = calibrate(data=str(tmp_path / "mine.csv"))
+    answer.write(tmp_path / "mine.json")
+    return answer, tmp_path / "mine.json"
+
+
+def test_a_transformer_loses_on_more_gpus_what_its_runs_lost(tmp_path):
+    """Not what the mean of its runs lost, with which 128 GPUs took less time than 64 were measured to."""
+    answer, mine = learned_from_a_transformer(tmp_path)
+    sizes = answer.other_sizes
+    *_, most, more = sizes.sizes
+    assert sizes.follows_runs
+    assert more.after / more.before == pytest.approx(most.measured / most.before, rel=1e-6)
+    assert more.after > most.measured
+    words = "128 GPUs were not measured: they are taken to need 2.70 x the time predicted without your runs"
+    assert sizes.assumed.startswith(f"{words}, as 64 GPUs did; the loss is assumed not to grow. ")
+    times = [
+        predict(**TRANSFORMER, world_size=n, calibration=str(mine)).iteration_time
+        for n in (8, 12, 16, 32, 64, 128, 256)
+    ]
+    assert times == sorted(times)
+    notes = predict(**TRANSFORMER, world_size=128, calibration=str(mine)).warnings
+    assert any("the same job on other GPU counts: all times x 2.70" in note for note in notes)
+
+
+def test_another_layout_or_batch_does_not_follow_the_runs_of_a_transformer(tmp_path):
+    _, mine = learned_from_a_transformer(tmp_path)
+    for other in ({"sharding": "zero2"}, {"local_batch_size": 16}, {"sequence_length": 512}):
+        answer = predict(**TRANSFORMER | other, world_size=128, calibration=str(mine))
+        assert not any("the same job" in note for note in answer.warnings)
 
 
 def test_tokens_are_counted_where_the_file_counts_them(tmp_path):

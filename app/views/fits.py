@@ -71,7 +71,8 @@ def gib(size: float) -> str:
 def query_of(picked: Mapping[str, Any], change: Change) -> dict[str, str]:
     """Return the query of the page for a job with a change."""
     short = {field: name for name, field in SHORT.items()}
-    changed = {short.get(name, name).replace("_", "-"): value for name, value in change.options.items()}
+    options = change.options | ({"anchor": change.anchor} if change.anchor else {})
+    changed = {short.get(name, name).replace("_", "-"): value for name, value in options.items()}
     kept = {name: value for name, value in {**picked, **changed}.items() if value is not None}
     return {name: written(tuple(v) if isinstance(v, list) else v) for name, v in kept.items()}
 

@@ -23,6 +23,8 @@ class Change(Record):
     """The same as options of the command line."""
     command: str
     """Command line of the changed job."""
+    anchor: str | None = None
+    """Measured run of the job as it is, as an anchor of the changed one; null without an anchor."""
     iteration_time: float
     """Of a step: of the same batch, of as many tokens in shorter sequences, or of more samples where more
     accelerators need them [s]."""
@@ -30,6 +32,10 @@ class Change(Record):
     """Lower end of its 80 % interval [s]; null where none is known."""
     iteration_time_high_80: float | None = late()
     """Upper end of it [s]."""
+    samples_per_second: float = late()
+    """Of all accelerators [1/s]."""
+    tokens_per_second: float | None = late()
+    """The same in tokens [1/s]; null where samples are no sequences."""
     throughput: str = late()
     """Tokens per second, and samples, with their 80 % intervals, as text."""
     slowdown: float

@@ -226,7 +226,8 @@ def _change(changed: Changed, scenario: Scenario, setting: Setting, spent: float
     """Return a change as the answer has it, whole predicted when its interval or throughput is first read."""
     stated = scenario.model_dump(exclude_unset=True)
     batch = {**batch_of(setting), **changed.options}
-    line = command_line("fits", {**stated, **batch})
+    anchor = changed.setting.scenario.anchor if scenario.anchor else None
+    line = command_line("fits", {**stated, **batch, **({"anchor": anchor} if anchor else {})})
     predicted = cache(lambda: prediction_of_setting(changed.setting, changed.constants))
     memory = changed.memory
     need, known = memory.bytes, memory.known_bytes or 0.0
@@ -234,9 +235,12 @@ def _change(changed: Changed, scenario: Scenario, setting: Setting, spent: float
         options=dict(changed.options),
         words=command_line("", changed.options).removeprefix("perfmodel '' "),
         command=line,
+        anchor=anchor,
         iteration_time=changed.iteration_time,
         iteration_time_low_80=lambda: (interval := predicted().interval) and interval.low_80,
         iteration_time_high_80=lambda: (interval := predicted().interval) and interval.high_80,
+        samples_per_second=lambda: predicted().samples_per_second,
+        tokens_per_second=lambda: predicted().tokens_per_second,
         throughput=lambda: throughput_words(predicted()),
         slowdown=changed.spent / spent - 1,
         bytes=memory.bytes,

@@ -7,11 +7,11 @@ from itertools import combinations, product
 from typing import Any, NamedTuple
 
 from perfmodel.core.errors import InputError
+from perfmodel.decide.fits.measured import settled_by_runs_of
 from perfmodel.decide.fits.ways import Options, Way, is_known, more_gpus, sharing_ways, unknown_of, ways_of
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.options.scenario import Scenario
-from perfmodel.model.prediction.assemble import settled
 from perfmodel.model.prediction.memory import memory_needed
 from perfmodel.model.prediction.result import Memory
 from perfmodel.model.setting.resolve import Setting
@@ -313,7 +313,8 @@ class _Settled(NamedTuple):
 def _settled(job: _Job, ways: Iterable[Way]) -> _Settled | None:
     """Return a job with some ways; None where it is refused."""
     try:
-        setting, constants = settled(job.changed(_options(ways)), job.catalogue, job.constants)
+        changed = job.changed(_options(ways))
+        setting, constants = settled_by_runs_of(job.setting, changed, job.catalogue, job.constants)
         return _Settled(setting, constants, memory_needed(setting, constants))
     except (InputError, FloatingPointError, OverflowError):
         return None

@@ -49,12 +49,15 @@ def other_training(options: Mapping[str, Any]) -> str:
 def cost_words(slowdown: float) -> str:
     """Return GPU time for as many tokens over that of the job as it is, in words.
 
-    >>> cost_words(0.234), cost_words(4.03), cost_words(-0.1)
-    ('23 % more', '5.0 x as much', '10 % less')
+    >>> cost_words(0.234), cost_words(4.03), cost_words(-0.1), cost_words(-1e-16)
+    ('23 % more', '5.0 x as much', '10 % less', 'as much')
     """
     if slowdown >= 1:
         return f"{1 + slowdown:.1f} x as much"
-    return f"{per_cent(abs(slowdown), 0)} {'more' if slowdown >= 0 else 'less'}"
+    words = per_cent(abs(slowdown), 0)
+    if words == per_cent(0.0, 0):
+        return "as much"
+    return f"{words} {'more' if slowdown >= 0 else 'less'}"
 
 
 def assumed_length(defaults: Iterable[str], trains_adapters: bool) -> str:

@@ -144,7 +144,7 @@ def _advice_on_all(claims: Sequence[Checked], in_full: bool = True) -> str:
     so = "; none is sure, so " if advice == OF_ALL[CONTRACT] else ", so "
     lines = [f"{number} claims are {shown_verdict(claims[index])}{likely}{so}{advice}."]
     reached = [n for n, claim in enumerate(claims) if needs_reached(claim)][:1]
-    names = [f"{_named(claim)} (claim {n})" for n, claim in enumerate(claims, 1)]
+    names = [f"{_named(claim, claims)} (claim {n})" for n, claim in enumerate(claims, 1)]
     lines += [f"{names[n]}: {reached_words(claims[n])}; {open_clause(claims[n])}." for n in reached]
     lines += [
         f"{name}: {words}."
@@ -156,10 +156,15 @@ def _advice_on_all(claims: Sequence[Checked], in_full: bool = True) -> str:
     return " ".join(lines)
 
 
-def _named(claim: Checked) -> str:
-    """Return a claim in short: its network, or its machines if it has none, and the claimed value."""
+def _named(claim: Checked, claims: Sequence[Checked]) -> str:
+    """Return a claim in short: its network, or its machines if it has none, and the claimed value.
+
+    Where claims are of several quantities, with its own.
+    """
     network = claim.scenario.partition(claim.machines)[0].removesuffix(" on ")
-    return f"{network or claim.machines.partition(' in ')[0]}, {value_words(claim, claim.value)}"
+    is_alike = len({each.quantity for each in claims}) == 1
+    value = value_words(claim, claim.value) if is_alike else claimed(claim)
+    return f"{network or claim.machines.partition(' in ')[0]}, {value}"
 
 
 def _grounds(claim: Checked) -> str:
@@ -184,7 +189,7 @@ def chance_figures(claims: Sequence[Checked]) -> dict[str, tuple[str, str]]:
     """Return claim -> its chance in a few words, and what to expect of it; empty of one claim or of many."""
     if not 1 < len(claims) <= EACH:
         return {}
-    return {f"claim {n}: {_named(claim)}": _chance_figure(claim) for n, claim in enumerate(claims, 1)}
+    return {f"claim {n}: {_named(claim, claims)}": _chance_figure(claim) for n, claim in enumerate(claims, 1)}
 
 
 def _chance_figure(claim: Checked) -> tuple[str, str]:
@@ -250,8 +255,8 @@ def _advice(claim: Checked, among: str, in_full: bool) -> str:
     value = value_words(claim, claim.value)
     lines = [f"{advice}: {value} is {what}{likely}{among}."]
     expected, measured = expected_words(claim), measured_like_words(claim)
-    is_true = claim.verdict == "pessimistic"
-    if is_true:  # the first word answers the buyer's question
+    is_cautious = claim.verdict == "pessimistic"
+    if is_cautious:  # the first word answers the buyer's question
         lines = [f"{capitalised(what)}: {value} is {likely_words(claim)}{among}; expect {expected}."]
     if claim.verdict == "plausible" and possible:  # how likely it is says whether the advice is to rely on it
         said = likely_words(claim, how)
@@ -260,11 +265,11 @@ def _advice(claim: Checked, among: str, in_full: bool) -> str:
         lines.append(f"{capitalised(limit_words(claim))}.")
     if run is not None and needs_reached(claim):
         lines.append(f"{reached_words(claim)}; {open_clause(claim)}.")
-    if expected and measured and (is_true or not in_full):
+    if expected and measured and (is_cautious or not in_full):
         lines.append(f"{capitalised(_scaled(claim))}.")
     elif expected and measured:
         lines.append(f"{capitalised(measured)}. Expect {expected}, {scaled_words(claim)}.")
-    elif expected and in_full and not is_true:
+    elif expected and in_full and not is_cautious:
         lines.append(f"Expect {expected}.")
     apart = _measured_apart(claim) if claim.verdict == "plausible" else ""
     remarks = (unlikely_words(claim), apart or other_accelerators(claim)) if possible else ()

@@ -80,7 +80,8 @@ class Checked(BaseModel):
     judgement: Judgement = "possible"
     """``impossible`` beyond the limit; ``doubtful`` where the job does not fit in memory, where the claim
     needs what the quote does not state (``only_with``), or where the probability is below 10 % and no
-    measured run reached it with software that the quote allows; else ``possible``."""
+    measured run reached it with software that the quote allows; ``cautious`` where the claim is worse than
+    the interval, so that the probability is above 90 %; else ``possible``."""
     probability: float | None = None
     """Probability that the job does as well as claimed, or better: by the same interval as the verdict, and
     no more than comparable measured runs leave (``limited_by``); 0 beyond the limit, null where it is not

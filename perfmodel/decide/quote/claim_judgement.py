@@ -23,10 +23,11 @@ Verdict = Literal[
 ]
 """``conditional``: beyond the limit of the assumed precision and convention, but not of others that the quote
 does not exclude.  ``optimistic``: better than the 80 % interval, so below 10 % likely; texts say doubtful.
+``pessimistic``: worse than the interval, so over 90 % likely; texts say cautious.
 ``reached``: optimistic, but reached by a measured run with software that the quote allows.  ``possible``:
 within the limit, and the model has no prediction.  ``oversized``: within the limit, but the job does not fit
 in memory as predicted."""
-Judgement = Literal["possible", "doubtful", "impossible"]
+Judgement = Literal["cautious", "possible", "doubtful", "impossible"]
 EXACT = 1e-9
 """Relative difference from a limit that is rounding."""
 DOUBTFUL = 0.1
@@ -104,7 +105,7 @@ def verdict_of(value: float, ratio: float, higher_is_better: bool, expected: Exp
 
 
 def judgement_of(verdict: str, probability: float | None, reached_by: ReachedBy | None = None) -> Judgement:
-    """Return whether a buyer should think a claim possible, doubtful or impossible.
+    """Return whether a buyer should think a claim cautious, possible, doubtful or impossible.
 
     Parameters
     ----------
@@ -113,6 +114,8 @@ def judgement_of(verdict: str, probability: float | None, reached_by: ReachedBy 
     """
     if verdict == "impossible":
         return "impossible"
+    if verdict == "pessimistic":
+        return "cautious"
     if reached_by is not None and reached_by.is_allowed:
         return "possible"
     if verdict in ("conditional", "oversized") or (probability is not None and probability < DOUBTFUL):

@@ -27,7 +27,7 @@ CONFIRMED = (
 """Options that a message asks the vendor to confirm, where the quote leaves them open."""
 EVEN = 0.495
 """Probability from which a claim can be relied on if the contract has it: 50 %, as written (a choice)."""
-SHOWN = {"optimistic": "doubtful", "pessimistic": "true and cautious"}
+SHOWN = {"optimistic": "doubtful", "pessimistic": "cautious"}
 """Verdict -> its words in texts, where they are not its name."""
 SELDOM = 0.5
 """Probability of a claim below which a run that did as well is named (a choice)."""
@@ -142,18 +142,13 @@ def reached_words(claim: Checked) -> str:
 
 
 def shown_verdict(claim: Checked) -> str:
-    """Return the verdict as texts have it, which answers whether the claim is true."""
+    """Return the verdict as texts have it."""
     return SHOWN.get(claim.verdict, claim.verdict)
-
-
-def _shown_judgement(claim: Checked) -> str:
-    """Return the judgement as texts have it: of a true claim its verdict, which says more."""
-    return shown_verdict(claim) if claim.verdict == "pessimistic" else claim.judgement
 
 
 def judgement_words(claim: Checked) -> str:
     """Return the judgement in short, with the probability and the software or run it is for."""
-    words = f"{claim.judgement}: {BETTER}" if claim.verdict == "reached" else _shown_judgement(claim)
+    words = f"{claim.judgement}: {BETTER}" if claim.verdict == "reached" else claim.judgement
     if claim.only_with:
         return f"{words}: {needed_words(claim)}"
     if claim.judgement == "impossible" or claim.probability is None:
@@ -276,7 +271,7 @@ def _sure(claim: Checked) -> list[str]:
     likely = likely_words(claim)
     run = claim.reached_by
     if run is None or not needs_reached(claim):
-        return [f"so it is {_shown_judgement(claim)} ({likely})"]
+        return [f"so it is {claim.judgement} ({likely})"]
     taken = f"{software_words(run.software_taken)}, {claim.scenario.partition(', ')[2]}"
     though = ", though better than the model expects" if claim.verdict == "reached" else ""
     return [
@@ -306,7 +301,7 @@ def _ask(claim: Checked) -> str:
     run = claim.reached_by
     if run is not None and needs_reached(claim) and (run.left_open or run.is_other):
         questions.append(f"which {' and '.join(run.left_open or ['software'])} it holds for")
-    if claim.judgement == "possible":
+    if claim.judgement in ("possible", "cautious"):
         questions.append(f"for {RUN}, and for the figure in the contract")
     elif not questions or claim.judgement == "doubtful":
         questions.append(f"for {RUN}")

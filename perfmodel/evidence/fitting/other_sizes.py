@@ -19,6 +19,7 @@ from perfmodel.model.prediction import Prediction, predict
 from perfmodel.model.prediction.assemble import prediction_of_setting, settled_by_own_runs
 from perfmodel.model.prediction.names import network_name
 from perfmodel.model.setting.resolve import Setting
+from perfmodel.model.step.evaluate import start_of
 
 TIMES = 2
 """Accelerators of the job that was not measured over those of the largest run."""
@@ -87,7 +88,8 @@ class OtherSizes(NamedTuple):
     sizes: tuple[Size, ...]
     """Those that were measured, and last one that was not."""
     follows_runs: bool
-    """Whether the time that was not measured follows the largest run, by ``anchored_on_own_runs``."""
+    """Whether the time that was not measured follows the largest run, by ``anchored_on_own_runs`` or
+    ``series_shift``."""
 
     @property
     def title(self) -> str:
@@ -122,19 +124,20 @@ class OtherSizes(NamedTuple):
         """What is assumed of the loss on more accelerators than were measured, and what it may take."""
         *fewer, most, more = self.sizes
         unmeasured, largest = f"{more.world_size} GPUs were not measured", counted(most.world_size, "GPU")
-        if not self.follows_runs:
-            return f"{unmeasured}: what they lose against {largest} is as the model predicts it."
         assert most.measured is not None
-        factor = _factor(most)
-        sentences = [
-            f"{unmeasured}: they are taken to need {factor:.2f} x the time predicted without your runs, as "
-            f"{largest} did; the loss is assumed not to grow."
-        ]
-        doublings = math.log2(most.world_size / fewer[-1].world_size)
-        if (slope := math.log(factor / _factor(fewer[-1])) / doublings) > GREW:
+        factor, taken = _factor(most), more.after / more.before
+        words = f"{unmeasured}: they are taken to need {taken:.2f} x the time predicted without your runs"
+        is_equal = f"{taken:.2f}" == f"{factor:.2f}"
+        words += f", as {largest} did" if is_equal else f"; {largest} needed {factor:.2f} x"
+        if not self.follows_runs:
+            return f"{words}."
+        sentences = [f"{words}; the loss is assumed not to grow."]
+        less = fewer[-1] if fewer else most  # runs of the job that state it otherwise are no row here
+        doublings = math.log2(most.world_size / less.world_size) or 1.0
+        if (slope := math.log(factor / _factor(less)) / doublings) > GREW:
             time = more.after * math.exp(slope * math.log2(more.world_size / most.world_size))
             sentences.append(
-                f"If it grows as it did from {fewer[-1].world_size} to {most.world_size}, they take "
+                f"If it grows as it did from {less.world_size} to {most.world_size}, they take "
                 f"{show(time, 's')}, {rate_number(more.work / time)} {self.unit}."
             )
         if more.after_80 is not None and more.after_80[0] < most.measured:
@@ -201,7 +204,7 @@ def _size(
 ) -> tuple[Size, bool]:
     """Return the job of a setting on a number of accelerators, predicted without and with own runs.
 
-    Also whether its time with them follows runs of the job itself.
+    Also whether its time with them follows runs of the job on other numbers.
 
     Parameters
     ----------
@@ -224,7 +227,8 @@ def _size(
         *(before.iteration_time, _interval(before)),
         *(after.iteration_time, _interval(after)),
     )
-    return size, own.repeat is not None
+    start = start_of(own, known)
+    return size, own.repeat is not None or bool(start and start.follows_runs)
 
 
 def _factor(size: Size) -> float:

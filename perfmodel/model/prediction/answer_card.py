@@ -28,7 +28,8 @@ class Card(Record):
     time: str = ""
     """Time of an iteration with its 80 % interval."""
     throughput: str = ""
-    """Tokens per second, and samples, with their 80 % intervals; empty where the job does not fit."""
+    """Tokens per second, and samples, with their 80 % intervals; where the job does not fit, empty or
+    those with the change by which it fits."""
     cost: str = ""
     """Cost of the run, or of an hour."""
     chance: str = ""

@@ -129,7 +129,7 @@ def samples_per_second(prediction: Prediction, samples: float) -> str:
 
 
 def per_second(prediction: Prediction, samples: float) -> str:
-    """Return a throughput as text with its unit, followed by tokens/s where the job trains on tokens.
+    """Return a throughput as text with its unit, after tokens/s where the job trains on tokens.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def per_second(prediction: Prediction, samples: float) -> str:
     if not prediction.tokens_per_second:
         return words
     tokens = prediction.tokens_per_second / prediction.samples_per_second
-    return f"{words} ({three_digits(samples * tokens)} tokens/s)"
+    return f"{three_digits(samples * tokens)} tokens/s ({words})"
 
 
 def throughput_words(prediction: Prediction) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from perfmodel.core.units import per_cent, show
 from perfmodel.model.fitted.calibration import NORMAL_80, Calibration
@@ -11,7 +10,7 @@ from perfmodel.model.prediction.intervals.anchor_slip import slip_note
 from perfmodel.model.setting.anchor import parse_anchors
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.transformers.layout_words import short
-from perfmodel.model.transformers.levels import Run, Update, is_same, traits_of, updated
+from perfmodel.model.transformers.levels import Update, is_same, traits_of, updated
 from perfmodel.model.transformers.uncertainty import Novelty, why_wider
 
 IMPLAUSIBLE = 2.0
@@ -66,7 +65,7 @@ def remarks(
     if constants.own is not None and constants.own.transformers:
         lines.append(f"{constants.own.runs} runs of your own ({constants.own.file})")
     factor = math.exp(start.shift)
-    lines.append(f"{_likeness_note(setting, start.runs)}: all times x {factor:.2f}, {_width_note(*spreads)}")
+    lines.append(f"{_likeness_note(setting, start)}: all times x {factor:.2f}, {_width_note(*spreads)}")
     if time < least_time:
         caveats.append(
             f"{show(time, 's')} is less than the {show(least_time, 's')} that peaks and links allow: "
@@ -75,11 +74,13 @@ def remarks(
     return ["; ".join(lines), *caveats]
 
 
-def _likeness_note(setting: Setting, runs: Sequence[Run]) -> str:
+def _likeness_note(setting: Setting, start: Update) -> str:
     """Return, as text, whether the runs are of the same job or of its network."""
-    job = traits_of(setting)
+    job, runs = traits_of(setting), start.runs
     if any(is_same(job, run.traits) for run in runs):
         return "the same job"
+    if start.follows_runs:
+        return "the same job on other GPU counts"
     same = sum(run.traits.network == job.network for run in runs)
     return f"{same} of {len(runs)} of its network" if same < len(runs) else "of its network"
 
