@@ -78,6 +78,15 @@ class Size(NamedTuple):
         return {**self._asdict(), "rate": self.rate, "rate_80": self.rate_80}
 
 
+class Growing(NamedTuple):
+    """A job whose loss grows on."""
+
+    time: float
+    """Of an iteration [s]."""
+    words: str
+    """As between which numbers of accelerators."""
+
+
 class OtherSizes(NamedTuple):
     """The job of the largest run on other numbers of accelerators."""
 
@@ -107,12 +116,26 @@ class OtherSizes(NamedTuple):
         *_, most, more = self.sizes
         assert most.measured is not None
         ends = "" if more.rate_80 is None else f" (80 %: {' to '.join(map(rate_number, more.rate_80))})"
+        if (growing := self.if_it_grows) is not None:
+            ends += f", or {rate_number(more.work / growing.time)} if the loss grows {growing.words}"
         return {
             counted(
                 most.world_size, "GPU"
             ): f"{rate_number(most.work / most.measured)} {self.unit}, measured",
             counted(more.world_size, "GPU"): f"{rate_number(more.rate)} {self.unit}{ends}",
         }
+
+    @property
+    def if_it_grows(self) -> Growing | None:
+        """The time on more accelerators if the loss grows as between the largest two; None if it did not."""
+        *fewer, most, more = self.sizes
+        less = fewer[-1] if fewer else most  # runs of the job that state it otherwise are no row here
+        doublings = math.log2(most.world_size / less.world_size) or 1.0
+        slope = math.log(_factor(most) / _factor(less)) / doublings
+        if not self.follows_runs or slope <= GREW:
+            return None
+        time = more.after * math.exp(slope * math.log2(more.world_size / most.world_size))
+        return Growing(time, f"as it did from {less.world_size} to {most.world_size}")
 
     @property
     def answer(self) -> str:
@@ -122,7 +145,7 @@ class OtherSizes(NamedTuple):
     @property
     def assumed(self) -> str:
         """What is assumed of the loss on more accelerators than were measured, and what it may take."""
-        *fewer, most, more = self.sizes
+        *_, most, more = self.sizes
         unmeasured, largest = f"{more.world_size} GPUs were not measured", counted(most.world_size, "GPU")
         assert most.measured is not None
         factor, taken = _factor(most), more.after / more.before
@@ -132,14 +155,9 @@ class OtherSizes(NamedTuple):
         if not self.follows_runs:
             return f"{words}."
         sentences = [f"{words}; the loss is assumed not to grow."]
-        less = fewer[-1] if fewer else most  # runs of the job that state it otherwise are no row here
-        doublings = math.log2(most.world_size / less.world_size) or 1.0
-        if (slope := math.log(factor / _factor(less)) / doublings) > GREW:
-            time = more.after * math.exp(slope * math.log2(more.world_size / most.world_size))
-            sentences.append(
-                f"If it grows as it did from {less.world_size} to {most.world_size}, they take "
-                f"{show(time, 's')}, {rate_number(more.work / time)} {self.unit}."
-            )
+        if (growing := self.if_it_grows) is not None:
+            rate = f"{rate_number(more.work / growing.time)} {self.unit}"
+            sentences.append(f"If it grows {growing.words}, they take {show(growing.time, 's')}, {rate}.")
         if more.after_80 is not None and more.after_80[0] < most.measured:
             sentences.append(
                 "The fast end of their interval allows less loss: some published jobs lost less."
