@@ -77,7 +77,8 @@ def test_other_kinds_of_price_are_tried_where_the_default_meets_no_budget():
     between = Goal(**asked, budget=(least["cost_at_most"] + spot["cost_at_most"]) / 2)
     result = search(between)
     (other,) = [one for one in alternatives(result) if one.option == "pricing"]
-    assert f"; or --pricing spot (default: on-demand) on {offered(other.plan)}." in advice(result)
+    # what was given stays: it comes first
+    assert f" likely with --pricing spot (default: on-demand) on {offered(other.plan)}; or " in advice(result)
     assert "no plan keeps the budget at on-demand prices, however long it takes: " in advice(result)
     assert search(between.model_copy(update={"pricing": (other.value,)})).met
     too_little = search(between.model_copy(update={"budget": 20.0}))
@@ -87,6 +88,11 @@ def test_other_kinds_of_price_are_tried_where_the_default_meets_no_budget():
         f"deadline and the budget either: the cheapest, {offered(plan)}, spot, is 80 % likely to take "
         f"at most {time_at_most(plan)} and {cost_at_most(plan)}, in time."
     ) in advice(too_little)
+    at_risk = (
+        plan["run_time"] + plan["run_time_at_most"]
+    ) / 2  # in time as predicted, not as surely as asked
+    late = search(between.model_copy(update={"budget": 20.0, "deadline": at_risk}))
+    assert f"at most {time_at_most(plan)} and {cost_at_most(plan)}, too late." in advice(late)
     all_tried = search(between.model_copy(update={"budget": 20.0, "pricing": KINDS}))
     assert "spot and reserved prices (--pricing" not in advice(all_tried)
     kinds = "on-demand, spot and reserved"
@@ -161,6 +167,7 @@ def test_a_time_below_its_physical_end_is_not_likelier_for_a_wide_interval():
         "run_time": np.array([20.0, 30.0]),
         "run_time_low_80": np.array([18.0, 5.0]),
         "run_time_high_80": np.array([40.0, 3000.0]),
+        "run_time_at_most": np.array([30.0, 600.0]),
         "cost": np.array([1.0, 1.0]),
         "fits_probability": np.ones(2),
     }

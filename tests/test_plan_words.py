@@ -1,6 +1,7 @@
 """What plan says first: the job as a command, each kind of price, the limit of GPUs, progress."""
 
 import json
+import math
 import pickle
 import re
 import shlex
@@ -13,8 +14,9 @@ from perfmodel.core.errors import InputError
 from perfmodel.core.progress import tried, watched
 from perfmodel.core.units import dollars, duration
 from perfmodel.decide.planning import Goal, search
-from perfmodel.decide.planning.alternatives import alternatives
+from perfmodel.decide.planning.alternatives import alternatives, rounded_gpus
 from perfmodel.decide.planning.each_kind import best_of_each_kind
+from perfmodel.decide.planning.figures import cost_at_most, time_at_most
 from perfmodel.decide.planning.plan_card import advice, card_of_plan
 from perfmodel.decide.planning.plan_verdict import verdict
 from perfmodel.decide.planning.price_words import prices_compared
@@ -88,7 +90,7 @@ def test_the_answer_begins_with_the_kind_of_price_to_take_on_the_same_machine():
     result = search(Goal(**LLAMA, **KINDS, max_gpus=16))
     assert re.match(
         r"Spot, not on demand or reserved for 1 year: \$5,\d+ against \$18,\d+ on demand and \$[\d,]+ to pay "
-        r"reserved for 1 year \(as much as [\d.]+ days of this run, spot\), on the same machines\. "
+        r"reserved for 1 year \(as much as [\d.]+ such runs, spot\), on the same machines\. "
         r"Take 2 machines of 8 x A100 ",
         advice(result),
     )
@@ -149,8 +151,61 @@ def test_the_limit_of_gpus_is_named_with_what_more_would_keep():
     assert f", in {duration(time)} for {dollars(cost)}" in first
     kept = goal.model_copy(update={"max_gpus": more.value, "budget": more.along_with["budget"][1]})
     assert search(kept).met
-    assert not search(kept.model_copy(update={"max_gpus": 512})).met
+    assert more.value == rounded_gpus(size)
+    for fewer in (512, more.value - (100 if more.value > 1000 else 10)):
+        assert not search(goal.model_copy(update={"max_gpus": fewer, "budget": None})).met
     assert "None is likely; the nearest is " in first
+    given = advice(search(Goal(**job, deadline=12 * 3600.0, budget=5000.0, max_gpus=512)))
+    assert given.startswith(
+        "With at most 512 GPUs (--max-gpus) no plan of known price is 80 % likely to meet "
+    )
+
+
+def test_more_gpus_than_were_given_are_a_way_too_the_cheapest_first():
+    """Of a deadline that the fastest plan keeps as predicted: fewer of another machine cost more."""
+    asked = {"workload": "llama-2-7b", "tokens": 100e9, "max_gpus": 16}
+    asked["instances"] = ("Standard_ND128isr_NDR_GB200_v6", "gpu-b200-sxm_8gpu-160vcpu-1792gb")
+    fastest = search(Goal(**asked)).front[0]
+    goal = Goal(**asked, deadline=math.sqrt(fastest["run_time"] * fastest["run_time_at_most"]))
+    result = search(goal)
+    assert result.front[0]["meets_deadline"]
+    cheap, fewest = [one for one in alternatives(result) if one.option == "max-gpus"]
+    assert cheap == alternatives(result)[0]
+    assert payment(cheap.plan) < 0.8 * payment(fewest.plan)
+    assert fewest.value < cheap.value
+    for one in (cheap, fewest):
+        assert search(goal.model_copy(update={"max_gpus": one.value})).chosen == one.plan
+    assert not search(goal.model_copy(update={"max_gpus": fewest.value - 1})).met
+    limit = "With at most 16 GPUs (--max-gpus) no plan of known price is 80 % likely to meet "
+    assert advice(result).startswith(limit)
+    assert f" likely with {cheap.value} GPUs (--max-gpus {cheap.value}) on " in advice(result)
+    assert re.search(r"; or within 16 GPUs with .*; or [\d.]+ B tokens, ", advice(result))
+
+
+def test_what_a_reservation_costs_is_fixed():
+    result = search(Goal(epochs=90, instances=("p4d.24xlarge",), pricing=("reserved-1y",)))
+    plan, term = result.chosen, dollars(result.chosen["committed_cost"])
+    assert cost_at_most(plan) == term
+    assert f"80 % likely to take at most {time_at_most(plan)}, 20 % to take more." in advice(result)
+    spot = search(Goal(epochs=90, instances=("p4d.24xlarge",), budget=100.0, pricing=KINDS["pricing"]))
+    assert re.search(r" \(as much as \d,\d+ such runs, spot; over the budget\)", advice(spot))
+
+
+def test_a_surest_plan_that_differs_from_the_one_of_the_least_limit_says_how():
+    """The widest interval has the best chance of a budget that is far too low, and the largest end."""
+    result = search(Goal(epochs=90, instances=("gpu_1x_gh200",), budget=3.0))
+    (one,) = alternatives(result)
+    assert one.plan["precision"] != result.surest["precision"]
+    assert f"(Lambda), {result.surest['precision']}, 2,048 samples on each, 2,048 a step, with " in advice(
+        result
+    )
+    hopeless = search(Goal(epochs=90, instances=("gpu_1x_gh200",), budget=0.3))
+    (one,) = alternatives(hopeless)
+    assert hopeless.surest == one.plan
+    nearest = (
+        "None is likely; the nearest is 1 x GH200 Grace Hopper 96 GB (Lambda): 80 % likely to be at most"
+    )
+    assert f"{nearest} {dollars(one.value - 0.3)} over the budget." in advice(hopeless)
 
 
 def test_a_search_takes_the_layouts_that_another_has_timed():
@@ -218,18 +273,19 @@ def test_an_amount_of_which_one_side_is_meant_says_how_likely_more_is():
 
 @pytest.mark.parametrize(
     ("asked", "verb"),
-    [({"lora": 16}, "fine-tune"), ({}, "train"), ({"tokens": 1e9}, "fine-tune")],
+    [({"lora": 16}, "fine-tune"), ({}, "train"), ({"tokens": 100e9}, "train")],
 )
-def test_a_run_by_adapters_or_of_few_tokens_is_a_fine_tuning(asked, verb):
+def test_a_run_by_adapters_alone_is_a_fine_tuning(asked, verb):
     options = {name: value for name, value in asked.items() if name == "lora"}
     goal = Goal(workload="llama-3-8b", tokens=asked.get("tokens", 1e12), options=options)
-    assert goal.verb == verb
-    assert Goal(epochs=90).verb == "train"
+    length = "100 B" if "tokens" in asked else "1 T"
+    assert goal.purpose == f"{verb} Llama 3 8B on {length} tokens"
+    assert Goal(epochs=90).purpose == "train ResNet-50"
 
 
 def test_a_page_calls_a_kind_of_price_as_its_field_does():
     page = opened("plan", workload="llama-3-8b", tokens="1B", instance="p4d.24xlarge", pricing="spot")
-    assert "What to rent to fine-tune Llama 3 8B?" in [each.value for each in page.subheader]
+    assert "What to rent to train Llama 3 8B on 1 B tokens?" in [each.value for each in page.subheader]
     assert "Kind of price" in [each.label for each in page.multiselect]
     said = labelled(
         "no plan keeps it (--pricing on-demand,reserved-1y), or --pricing spot (default: on-demand)"

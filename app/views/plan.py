@@ -37,7 +37,6 @@ from perfmodel.decide.planning.figures import at_most_heading, cost_at_most, fig
 from perfmodel.decide.planning.table_words import mark_of, short_names
 from perfmodel.decide.planning.within import payment
 from perfmodel.model.prediction.answer_card import Card
-from perfmodel.model.prediction.names import network_name
 
 START = {"deadline": "24h", "max-gpus": 64}
 BODY = ("deadline", "budget", "confidence", "max-gpus")
@@ -158,7 +157,7 @@ def page(request: PageRequest) -> None:
         searched = backend().plan(goal)
         result = searched.report
     with request.top:
-        st.subheader(plain(f"What to rent to {goal.verb} {network_name(goal.workload)}?"), anchor=False)
+        st.subheader(plain(f"What to rent to {goal.purpose}?"), anchor=False)
         _, *more = result["verdict"]
         card = Card(**result["card"])
         answer_card.show(card)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
@@ -16,14 +16,16 @@ from perfmodel.core.errors import InputError
 from perfmodel.core.problem import Note
 from perfmodel.core.units import dollars, duration, many, percent
 from perfmodel.decide.planning.figures import rounded_up
-from perfmodel.decide.planning.goal import BATCH_TOO_LARGE, DEFAULT_MAX_GPUS, FEW_TOKENS, Goal
+from perfmodel.decide.planning.goal import BATCH_TOO_LARGE, Goal
 from perfmodel.decide.planning.price_words import paid_words
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.searches import search
-from perfmodel.decide.planning.within import likely, paid
+from perfmodel.decide.planning.within import likely, paid, payment
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.run import LARGEST_SEARCH
 from perfmodel.model.setting.sharing import predicts_tokens
+
+Row = dict[str, Any]
 
 TIMES = (2, 4, 8)
 """Multiples of a default that are tried, the nearest first (a choice)."""
@@ -31,6 +33,12 @@ FASTER = {"bf16": "fp8", "amp": "fp8", "fp16": "fp8"}
 """Precision -> a faster one that is tried, of accelerators that have it."""
 TRIES = 4
 """Lengths of a run that are tried, each as long as the plans of the one before allow (a choice)."""
+MOST_GPUS = LARGEST_SEARCH // 1000 * 1000
+"""Largest round number of GPUs of a search."""
+FEWEST_TOKENS = 0.01
+"""Share of a run's tokens below which fewer of them are not offered (a choice)."""
+FAR_CHEAPER = 0.8
+"""Share of the cost of a plan on the fewest GPUs below which one on more is named too (a choice)."""
 KINDS: tuple[PriceKind, ...] = ("on-demand", "spot", "reserved-1y", "reserved-3y")
 """Kinds of price that are tried where the default, the first of them, meets no budget."""
 
@@ -53,15 +61,20 @@ class Alternative(NamedTuple):
     def words(self) -> str:
         """The other values, as text."""
         changes = [_change(name, *values) for name, values in self.along_with.items()]
-        if self.option == "max-gpus":
+        if self.needs_gpus:
             gpus = f"{self.plan['world_size']:,} GPUs (--max-gpus {self.value})"
             return " and ".join([gpus, *changes])
         return " and ".join([_change(self.option, self.default, self.value), *changes])
 
     @property
+    def needs_gpus(self) -> bool:
+        """Whether it needs more GPUs than may be tried."""
+        return self.option == "max-gpus"
+
+    @property
     def outcome(self) -> str:
         """Time and cost of the plan, behind a comma, where more GPUs are what it needs; else empty."""
-        if self.option != "max-gpus":
+        if not self.needs_gpus:
             return ""
         return f", in {duration(self.plan['run_time'])} for {paid_words(self.plan)}"
 
@@ -82,11 +95,24 @@ SHOWN = {"deadline": duration, "budget": dollars}
 
 
 def cap_binds(result: SearchResult) -> bool:
-    """Return whether even the fastest plan is too late, on most of the GPUs that may be tried."""
-    if result.met or not len(result.front_rows):
-        return False
-    fastest = result.row(int(result.front_rows[0]))
-    return fastest["meets_deadline"] is False and 2 * fastest["world_size"] > result.goal.max_gpus
+    """Return whether no plan meets the limits, but one might on more GPUs than may be tried."""
+    return not result.met and bool(_bound(result))
+
+
+def _bound(result: SearchResult) -> list[Row]:
+    """Return the plans of the front on most of the GPUs allowed that may be too late, or may not fit."""
+    deadline = math.inf if result.goal.deadline is None else result.goal.deadline
+    return [
+        row
+        for row in result.front
+        if 2 * row["world_size"] > result.goal.max_gpus and not _longest(row) <= deadline
+    ]
+
+
+def _longest(row: Row) -> float:
+    """Return what a plan takes at most [s], as surely as asked; not a number where it fits less surely."""
+    time = row["run_time" if row["run_time_high_80"] is None else "run_time_at_most"]
+    return math.nan if time is None else float(time)
 
 
 @lru_cache(maxsize=1)
@@ -94,18 +120,25 @@ def alternatives(result: SearchResult) -> list[Alternative]:
     """Return what makes a goal possible: fewer tokens, limits that some plan meets, values of defaults.
 
     Of each option it is the first value with which a plan meets them with the probability asked for.  Values
-    of defaults are tried on the machine of the surest plan only; where nobody gave the limit of GPUs, more of
-    them come first.  Empty where the limits are met or nothing helps.
+    of defaults are tried on the machine of the surest plan only.  What changes least of what was given comes
+    first, then the cheapest plan; ways with more GPUs stand together.  Empty where the limits are met or
+    nothing helps.
     """
     surest = result.surest_row
     if surest is None or result.met:
         return []
-    helping = [*_fewer_tokens(result), *_limits(result), *_other_prices(result)]
+    helping = [*_on_more_gpus(result), *_fewer_tokens(result), *_limits(result), *_other_prices(result)]
     for option, field, default, values in _defaults(result, result.row(surest)):
         tried = (_tried(result, surest, option, field, default, value) for value in values)
         helping += islice(filter(None, tried), 1)
-    first = ("max-gpus", DEFAULT_MAX_GPUS)
-    return sorted(helping, key=lambda one: (one.option, one.default) != first)
+    helping.sort(key=lambda one: (_changes(one, result.goal), one.option == "tokens", payment(one.plan)))
+    return sorted(helping, key=lambda one: one.needs_gpus != helping[0].needs_gpus)
+
+
+def _changes(one: Alternative, goal: Goal) -> int:
+    """Return how much another value changes of what was given: limits, length of the run, how it trains."""
+    is_free = one.option == "pricing" or (one.needs_gpus and not goal.limits_gpus)
+    return len(one.along_with) + (not is_free)
 
 
 @lru_cache(maxsize=1)
@@ -146,9 +179,9 @@ def _fewer_tokens(result: SearchResult) -> list[Alternative]:
         share = _share_bought(answer)
         row = int(np.argmax(share))
         tokens = _rounded_down(tokens * float(share[row]))
-        if tokens < FEW_TOKENS * goal.tokens:
+        if tokens < FEWEST_TOKENS * goal.tokens:
             return []
-        shorter = _searched(answer, row, "tokens", tokens)
+        shorter = _searched(answer, [answer.row(row)], "tokens", tokens)
         if shorter is None:
             return []
         if shorter.chosen is not None:
@@ -248,8 +281,6 @@ def _defaults(
         elif any(isinstance(each, Note) and each.about == BATCH_TOO_LARGE for each in result.left_out):
             used = int(goal.most_samples(network))
             yield "max-global-batch-size", "max_global_batch_size", used, tuple(used * n for n in TIMES)
-    if goal.max_gpus == DEFAULT_MAX_GPUS or cap_binds(result):
-        yield "max-gpus", "max_gpus", goal.max_gpus, _more_gpus(goal, surest)
     if surest["layout"] and not goal.precisions:
         held = Catalogue.of(result.catalogue).accelerator(surest["accelerator"])
         faster = FASTER.get(surest["precision"])
@@ -257,43 +288,87 @@ def _defaults(
             yield "precision", "precisions", surest["precision"], (faster,)
 
 
-def _more_gpus(goal: Goal, surest: dict[str, Any]) -> tuple[int, ...]:
-    """Return larger limits of GPUs to try, from the first with which the surest plan might be in time."""
-    time, times = surest["run_time_at_most"], 1.0
-    if goal.deadline is not None and time is not None:
-        times = max(1.0, time / goal.deadline)
-    first = 2 ** max(0, math.ceil(math.log2(times)) - 1)
-    values = (goal.max_gpus * first * each for each in TIMES)
-    return tuple(int(value) for value in values if value <= LARGEST_SEARCH)
+def _on_more_gpus(result: SearchResult) -> list[Alternative]:
+    """Return the lowest round limit of GPUs with which a plan meets the others, and a far cheaper one.
+
+    Where none does, the budget gives way.  The first limits tried are those with which plans of the front
+    would be in time if twice the GPUs took half the time.
+    """
+    goal, bound = result.goal, _bound(result)
+    if not bound or goal.max_gpus >= MOST_GPUS:
+        return []
+    in_time = [row["world_size"] * _longest(row) / (goal.deadline or math.inf) for row in bound]
+    least = max(goal.max_gpus + 1, math.ceil(min(np.nan_to_num(in_time))))
+    if least > MOST_GPUS:
+        return []
+    first = rounded_gpus(max(2 * goal.max_gpus, least))
+    caps = dict.fromkeys(min(rounded_gpus(first * times), MOST_GPUS) for times in (1, *TIMES[:-1]))
+    tried = ((cap, _with_gpus(result, bound, cap)) for cap in caps)
+    cap, enough = next(((cap, one) for cap, one in tried if one), (0, None))
+    if enough is None:
+        return []
+    rounds = sorted({rounded_gpus(count) for count in range(least, cap + 1)})
+    low, high = 0, len(rounds) - 1
+    while low < high:
+        middle = (low + high) // 2
+        fewer = _with_gpus(result, bound, rounds[middle])
+        if fewer and len(fewer.along_with) <= len(enough.along_with):
+            high, enough = middle, fewer
+        else:
+            low = middle + 1
+    more = _with_gpus(result, bound, min(2 * cap, MOST_GPUS))
+    if more and payment(more.plan) < FAR_CHEAPER * payment(enough.plan):
+        more = _with_gpus(result, bound, rounded_gpus(more.plan["world_size"]))
+        return [enough, *([more] if more else [])]
+    return [enough]
+
+
+def rounded_gpus(count: int) -> int:
+    """Return the least number of two digits and zeros that is not below another.
+
+    >>> rounded_gpus(8), rounded_gpus(328), rounded_gpus(3072)
+    (8, 330, 3100)
+    """
+    unit = int(10 ** max(0, len(str(count)) - 2))
+    return -(-count // unit) * unit
+
+
+def _with_gpus(result: SearchResult, plans: Sequence[Row], cap: int) -> Alternative | None:
+    """Return another limit of GPUs if a plan then meets the others on the machines of some plans; else None.
+
+    The budget may have to give way to the deadline.
+    """
+    answer, option = _searched(result, plans, "max_gpus", cap), ("max-gpus", result.goal.max_gpus, cap)
+    if answer is None:
+        return None
+    if answer.chosen is not None:
+        return Alternative(*option, answer.chosen)
+    if result.goal.deadline is not None:
+        for one in _limits(answer):
+            if one.option == "budget":
+                budget = {"budget": (float(one.default), float(one.value))}
+                return Alternative(*option, one.plan, budget)
+    return None
 
 
 def _tried(
     result: SearchResult, row: int, option: str, field: str, default: int | str, value: int | str
 ) -> Alternative | None:
-    """Return another value of one default if a plan meets the limits then; None where none does.
-
-    More GPUs may keep the deadline where the budget gives way too.
-    """
-    answer = _searched(result, row, field, value)
-    if answer is None:
+    """Return another value of one default if a plan meets the limits then; None where none does."""
+    answer = _searched(result, [result.row(row)], field, value)
+    if answer is None or answer.chosen is None:
         return None
-    if answer.chosen is not None:
-        return Alternative(option, default, value, answer.chosen)
-    if field == "max_gpus" and cap_binds(result):
-        for one in _limits(answer):
-            if one.option == "budget":
-                more = {"budget": (float(one.default), float(one.value))}
-                return Alternative(option, default, value, one.plan, more)
-    return None
+    return Alternative(option, default, value, answer.chosen)
 
 
-def _searched(result: SearchResult, row: int, field: str, value: float | int | str) -> SearchResult | None:
-    """Return a search on the machine of one plan with another value of one field of its goal."""
-    plan = result.row(row)
-    offer = plan["instance"]
-    where = {"instances": (offer,), "nodes": ()} if offer else {"instances": (), "nodes": (plan["node"],)}
+def _searched(
+    result: SearchResult, plans: Sequence[Row], field: str, value: float | int | str
+) -> SearchResult | None:
+    """Return a search on the machines of some plans with another value of one field of its goal."""
+    offers = tuple(dict.fromkeys(plan["instance"] for plan in plans if plan["instance"]))
+    nodes = tuple(dict.fromkeys(plan["node"] for plan in plans if not plan["instance"]))
     given = (value,) if field == "precisions" else value
-    goal: Goal = result.goal.model_copy(update={field: given, **where})
+    goal: Goal = result.goal.model_copy(update={field: given, "instances": offers, "nodes": nodes})
     try:
         return search(goal, result.catalogue, result.constants, result.known)
     except (InputError, TooManyCandidates):

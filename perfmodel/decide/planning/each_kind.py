@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from perfmodel.core.choices import PriceKind
-from perfmodel.core.sentences import capitalised, likely_to_be
+from perfmodel.core.sentences import capitalised, in_a_list, likely_to_be
 from perfmodel.core.units import dollars, duration, percent
 from perfmodel.decide.failures import goodput_of, states_bytes
 from perfmodel.decide.planning.price_words import offered, to_pay
@@ -145,7 +145,7 @@ def which_kind(result: SearchResult) -> str:
     lacking = [BASIS[each.kind] for each in kinds if each.plan is None]
     none = f"; no price {' or '.join(lacking)} is known" if lacking else ""
     if len(set(where)) == 1:
-        return f"{head}{' and '.join(amounts)}{where[0]}{none}."
+        return f"{head}{in_a_list(amounts)}{where[0]}{none}."
     return f"{head}{'; and '.join(map(''.join, zip(amounts, where, strict=True)))}{none}."
 
 
@@ -167,7 +167,7 @@ def on_other_machines(result: SearchResult) -> str:
             continue
         as_many = plan["nodes"] == both["nodes"]
         amounts = [
-            f"{BASIS[kind]}{'' if as_many else f', {offered(one)}:'} {to_pay(one)}{_doubt(result, one)}, "
+            f"{BASIS[kind]}{'' if as_many else f', {offered(one)}:'} {to_pay(one)}{_drawbacks(result, one)}, "
             f"{duration(one['run_time'])}"
             for kind, one in ((each.kind, plan), (own, both))
         ]
@@ -187,24 +187,25 @@ def _where(plan: Row, mine: Row, same_machine: bool) -> str:
 def _against(result: SearchResult, plan: Row, kind: PriceKind, own: PriceKind) -> str:
     """Return what a plan costs at another kind of price, and what speaks against it.
 
-    Of a whole term it is how long the plan to take could run for as much.
+    Of a whole term it is how many runs as the plan to take cost as much.
     """
-    mine, as_long = result.chosen, ""
+    mine, as_many = result.chosen, []
     if mine is not None and mine["cost"] and owes_more(plan) and not owes_more(mine):
-        time = duration(payment(plan) / mine["cost"] * mine["run_time"])
-        as_long = f" (as much as {time} of this run, {BASIS[own]})"
-    return f"{_amount(result, plan)} {BASIS[kind]}{as_long}{_doubt(result, plan)}"
+        runs = payment(plan) / mine["cost"]
+        count = f"{runs:.2g}" if runs < 10 else f"{runs:,.0f}"
+        as_many = [f"as much as {count} such runs, {BASIS[own]}"]
+    return f"{_amount(result, plan)} {BASIS[kind]}{_drawbacks(result, plan, as_many)}"
 
 
-def _doubt(result: SearchResult, plan: Row) -> str:
-    """Return what speaks against a plan, in parentheses; empty where nothing does."""
+def _drawbacks(result: SearchResult, plan: Row, first: Sequence[str] = ()) -> str:
+    """Return what speaks against a plan, behind other words, in parentheses; empty without either."""
     sure, goal = plan["probability"], result.goal
-    doubt = ", too late" if plan["meets_deadline"] is False else ""
-    if plan["within_budget"] is False:
-        doubt = f"{doubt}, over the budget"
-    if not doubt and goal.limits.words and sure is not None and sure < goal.confidence:
-        doubt = f", {likely_to_be('within the limits', sure)}"
-    return f" ({doubt[2:]})" if doubt else ""
+    drawbacks = ["too late"] * (plan["meets_deadline"] is False)
+    drawbacks += ["over the budget"] * (plan["within_budget"] is False)
+    if not drawbacks and goal.limits.words and sure is not None and sure < goal.confidence:
+        drawbacks = [likely_to_be("within the limits", sure)]
+    words = "; ".join(filter(None, [*first, ", ".join(drawbacks)]))
+    return f" ({words})" if words else ""
 
 
 def _amount(result: SearchResult, plan: Row) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from perfmodel.core.sentences import likely_at_most, likely_to_be
 from perfmodel.core.units import dollars, duration, parse, per_cent, percent, rate, thousands
+from perfmodel.decide.planning.within import payment
 from perfmodel.model.prediction.memory_odds import CERTAIN
 
 Row = Mapping[str, Any]
@@ -37,18 +38,25 @@ def time_at_most(row: Row) -> str:
 def cost_at_most(row: Row) -> str:
     """Return what a plan costs at most, not rounded down; empty where that is not known."""
     most = row["cost_at_most"]
-    return "" if most is None else dollars(most if most == row["cost"] else rounded_up(most, "USD"))
+    return "" if most is None else dollars(most if most == payment(row) else rounded_up(most, "USD"))
+
+
+def is_fixed(row: Row) -> bool:
+    """Return whether what must be paid for a plan does not depend on how long it takes: a reserved term."""
+    return row["cost_at_most"] is not None and row["cost_at_most"] == payment(row) > row["cost"]
 
 
 def likely_amounts(row: Row, confidence: float) -> str:
     """Return what a plan is likely to take and cost at most, and to fit where that is not certain.
+
+    A cost that is fixed is none of that.
 
     Parameters
     ----------
     row : a plan of which both or one is known
     confidence : that of the goal
     """
-    amounts = filter(None, [time_at_most(row), cost_at_most(row)])
+    amounts = filter(None, [time_at_most(row), "" if is_fixed(row) else cost_at_most(row)])
     # the risk not to fit is a part of this one; intervals of time have none of it
     fits = row["memory"]["fits_probability"] >= CERTAIN
     return likely_at_most(amounts, confidence, "" if fits else "fit and to ")

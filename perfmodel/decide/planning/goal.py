@@ -7,6 +7,7 @@ from perfmodel.core.errors import InputError, refusal, unknown_name
 from perfmodel.core.problem import Words
 from perfmodel.core.records.names import Meaning, Named, meaning, taken_as
 from perfmodel.core.records.record import fresh
+from perfmodel.core.units import many
 from perfmodel.decide.failures import USUAL_CHECKPOINT_BANDWIDTH
 from perfmodel.decide.planning.within import Limits
 from perfmodel.hardware.accelerator import Accelerator
@@ -16,6 +17,7 @@ from perfmodel.hardware.software import DEFAULT_SOFTWARE
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.layout import CHOSEN
 from perfmodel.model.options.run import Run, Shared
+from perfmodel.model.prediction.names import network_name
 from perfmodel.model.prediction.training.target import on_its_own_data, recipe_of, target_tokens, with_target
 from perfmodel.model.setting.named import meaning_of
 from perfmodel.model.setting.sharing import SUMS, predicts_tokens
@@ -56,10 +58,6 @@ USUAL_FAILURE_INTERVAL = 2048 * 54 * 86400 / 419
 interruptions in 54 days (Grattafiori et al. 2024, section 3.3.4)."""
 TUNED: Final = ("lora", "frozen_weights")
 """Options of a fine-tuning that trains adapters alone."""
-FEW_TOKENS = 0.01
-"""Share of a network's usual tokens below which a run is a fine-tuning (a choice)."""
-DEFAULT_MAX_GPUS = Run.model_fields["max_gpus"].value
-"""Largest number of GPUs that is tried where none is given."""
 LIKE: Final = {"image": "resnet50", "sequence": "bert"}
 """Benchmark with the largest published batches, by type of sample."""
 
@@ -138,13 +136,16 @@ class Goal(Run):
         return self.epochs is None and self.samples is None and self.tokens is None
 
     @property
-    def verb(self) -> str:
-        """What the run does to its network: fine-tune it, by adapters or with few tokens, or train it."""
-        if any(map(self.options.get, TUNED)):
-            return "fine-tune"
-        network = self.network()
-        usual = token_recipe(network).tokens if predicts_tokens(network) else None
-        return "fine-tune" if usual and 0 < self.tokens_of(network) < FEW_TOKENS * usual else "train"
+    def limits_gpus(self) -> bool:
+        """Whether the largest number of GPUs was given."""
+        return "max_gpus" in self.model_fields_set
+
+    @property
+    def purpose(self) -> str:
+        """What the run does, to which network: fine-tune it by adapters, or train it, on how many tokens."""
+        verb = "fine-tune" if any(map(self.options.get, TUNED)) else "train"
+        length = "" if self.tokens is None else f" on {many(self.tokens)} tokens"
+        return f"{verb} {network_name(self.workload)}{length}"
 
     def by_model(self, network: Workload) -> tuple[Self | None, Self | None]:
         """Return the goals of data-parallel plans and of plans with a layout; None where no strategy suits.

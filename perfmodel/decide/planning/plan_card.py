@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Any
 
 from perfmodel.core.choices import PriceKind
@@ -9,8 +10,8 @@ from perfmodel.core.sentences import capitalised, in_a_list, likely_to, likely_t
 from perfmodel.core.units import dollars, duration, many, percent, plural
 from perfmodel.decide.planning.alternatives import KINDS, alternatives, at_every_price, cap_binds, unkept
 from perfmodel.decide.planning.each_kind import which_kind
-from perfmodel.decide.planning.figures import likely_amounts, rounded_up
-from perfmodel.decide.planning.goal import DEFAULT_MAX_GPUS, Goal
+from perfmodel.decide.planning.figures import is_fixed, likely_amounts, rounded_up
+from perfmodel.decide.planning.goal import Goal
 from perfmodel.decide.planning.price_words import (
     IN_PARENTHESES,
     basis_words,
@@ -18,6 +19,7 @@ from perfmodel.decide.planning.price_words import (
     offered_at,
     paid_words,
     price_notes,
+    to_pay,
 )
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.within import HOPELESS, owes_more, payment, wanted
@@ -119,9 +121,13 @@ def compared(plan: Row, result: SearchResult) -> str:
     chosen = result.chosen
     if chosen is None or plan["machines"] != chosen["machines"]:
         return offered(plan)
-    known = used_words(chosen, result.goal).split(", ")
-    changed = [part for part in used_words(plan, result.goal).split(", ") if part not in known]
-    return f"the same machines, {', '.join(changed)}"
+    return f"the same machines, {changed_words(plan, chosen, result.goal)}"
+
+
+def changed_words(plan: Row, other: Row, goal: Goal) -> str:
+    """Return what a plan does differently from another on the same machines; empty where it is the same."""
+    known = used_words(other, goal).split(", ")
+    return ", ".join(part for part in used_words(plan, goal).split(", ") if part not in known)
 
 
 def at_most_words(goal: Goal, plan: Row) -> str:
@@ -135,12 +141,12 @@ def _not_met(result: SearchResult, surest: Row) -> str:
     """Return what no plan does and why, what would make it possible, and how near the surest plan comes."""
     goal, sure = result.goal, surest["probability"]
     what = f"meet {limit_words(goal)}" if goal.limits.words else "fit into memory"
-    given = "the default of " if goal.max_gpus == DEFAULT_MAX_GPUS else ""
+    given = "" if goal.limits_gpus else "the default of "
     within = f"With at most {goal.max_gpus:,} GPUs ({given}--max-gpus) no" if cap_binds(result) else "No"
     length = f": {_length_words(goal)}" if goal.tokens is not None and goal.limits.words else ""
     first = f"{within} plan of known price is {likely_to(what, goal.confidence)}{length}."
-    would = "; or ".join(f"{one.words} on {offered(one.plan)}{one.outcome}" for one in alternatives(result))
-    possible = f" It would be {percent(goal.confidence)} likely with {would}." if would else ""
+    would = _possible_with(result)
+    possible = f" It would be {percent(goal.confidence)} likely {would}." if would else ""
     if sure is not None and sure >= 0.5:
         too, option = " too" if would else "", f"--confidence {int(100 * sure) / 100:g}"
         possible += f" At a risk of {percent(1 - sure)} ({option}) it is possible{too}."
@@ -148,7 +154,22 @@ def _not_met(result: SearchResult, surest: Row) -> str:
     hopeless = sure is not None and sure <= HOPELESS
     which = "None is likely; the nearest is" if hopeless else "The surest is"
     words = "" if sure is None or hopeless else f", with {percent(sure)}"
-    return f"{first}{possible} {which} {offered(surest)}{words}{_over(goal, surest)}."
+    same = [one.plan for one in alternatives(result) if one.plan["machines"] == surest["machines"]]
+    changed = changed_words(surest, same[0], goal) if same and surest not in same else ""
+    differs = f", {changed}" if changed else ""
+    return f"{first}{possible} {which} {offered(surest)}{differs}{words}{_over(goal, surest)}."
+
+
+def _possible_with(result: SearchResult) -> str:
+    """Return what would make a goal possible; where more GPUs are a way, the others are within the limit."""
+    ways = alternatives(result)
+    within = f"within {result.goal.max_gpus:,} GPUs " if any(one.needs_gpus for one in ways) else ""
+    groups = [
+        f"{'' if needs_gpus else within}with "
+        + "; or ".join(f"{one.words} on {offered(one.plan)}{one.outcome}" for one in group)
+        for needs_gpus, group in groupby(ways, lambda one: one.needs_gpus)
+    ]
+    return "; or ".join(groups)
 
 
 def _length_words(goal: Goal) -> str:
@@ -173,7 +194,8 @@ def _unkept(result: SearchResult) -> str:
 
 def _nearest_words(plan: Row, goal: Goal) -> str:
     """Return the plan that comes nearest to a limit, with what it takes and costs at most."""
-    return f"{offered_at(plan)}, is {likely_amounts(plan, goal.confidence)}"
+    fixed = f", {to_pay(plan)}" if is_fixed(plan) else ""
+    return f"{offered_at(plan)}{fixed}, is {likely_amounts(plan, goal.confidence)}"
 
 
 def _at_prices(result: SearchResult) -> str:
@@ -198,7 +220,7 @@ def _at_other_prices(result: SearchResult) -> str:
     cheapest = unkept(answer).get("budget")
     if cheapest is None:
         return f"{words}."
-    late = "in time" if cheapest["meets_deadline"] else "too late"
+    late = "too late" if cheapest["run_time_at_most"] > (result.goal.deadline or 0.0) else "in time"
     return f"{words}: the cheapest, {_nearest_words(cheapest, result.goal)}, {late}."
 
 

@@ -151,9 +151,9 @@ def likely(table: Table, limits: Limits) -> NDArray[np.bool_]:
 def surest_first(table: Table, limits: Limits) -> NDArray[np.float64]:
     """Return minus the logarithm of each plan's probability, which also orders those near 0 and 1.
 
-    Where none is likely, the logarithm of how far each is beyond a limit instead, and the risk not to fit: of
-    chances that small the widest interval would be the surest.  Not a number where no interval was learned or
-    an amount is unknown.
+    Where none is likely, the logarithm of how far each is beyond a limit instead, with what it needs of that
+    as surely as asked: of chances that small the widest interval would be the surest.  Not a number where no
+    interval was learned or an amount is unknown.
 
     Parameters
     ----------
@@ -177,8 +177,11 @@ def surest_first(table: Table, limits: Limits) -> NDArray[np.float64]:
         margins = margins * NORMAL_80
         risk = -_log_normal(margins) - np.log(table["fits_probability"])
         if np.isfinite(risk).any() and np.nanmin(risk) >= -np.log(HOPELESS):
-            beyond = [np.log(amount / limit) for amount, limit in _amounts(table, limits)]
-            nearness = np.maximum.reduce(beyond) - np.log(table["fits_probability"])
+            needed = {"deadline": "run_time_at_most", "budget": "cost_at_most"}
+            kept = {name: getattr(limits, name) for name in needed if getattr(limits, name) is not None}
+            nearness = np.log([_numbers(table, needed[name]) / limit for name, limit in kept.items()]).max(0)
+            if not np.isfinite(nearness[np.isfinite(risk)]).any():  # each has more risk not to fit
+                nearness = -np.log(table["fits_probability"])
             return np.where(np.isfinite(risk), nearness, risk)
         return risk
 

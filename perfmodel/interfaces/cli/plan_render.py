@@ -12,7 +12,7 @@ from perfmodel.core.sentences import likely_to
 from perfmodel.core.units import counted, duration, rate, three_digits
 from perfmodel.decide.planning import SearchResult
 from perfmodel.decide.planning.each_kind import COLUMNS, best_of_each_kind
-from perfmodel.decide.planning.figures import figures_of, rounded_up, time_at_most
+from perfmodel.decide.planning.figures import cost_at_most, figures_of, time_at_most
 from perfmodel.decide.planning.launch import predict_command, slurm_job, torchrun, with_options
 from perfmodel.decide.planning.plan_verdict import notes, that_matter, verdict
 from perfmodel.decide.planning.price_words import price_rows
@@ -123,7 +123,7 @@ def _show_front(result: SearchResult, verbose: bool) -> list[Row]:
                 duration(row["run_time"]),
                 time_at_most(row) or "-",
                 _usd(None if row["cost"] is None else payment(row)),
-                _usd(None if row["cost_at_most"] is None else rounded_up(row["cost_at_most"], "USD")),
+                cost_at_most(row).removeprefix("$") or "-",
             ),
             f"{_short_way(row)}, {row['precision']}, batch {row['global_batch_size']:,}" if verbose else "",
             mark,

@@ -23,7 +23,6 @@ from perfmodel.interfaces.reports.sources import sources_behind
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.run import Run
 from perfmodel.model.options.scenario import Scenario
-from perfmodel.model.prediction.names import network_name
 from perfmodel.model.transformers.layout_words import short
 
 Row = Mapping[str, Any]
@@ -143,7 +142,7 @@ def _question(goal: Goal) -> str:
         limits.append(f"for at most {dollars(goal.budget)}")
     sure = f", sure to {percent(goal.confidence)}" if limits else ""
     within = f" {' and '.join(limits)}" if limits else ""
-    return f"What to rent to {goal.verb} {network_name(goal.workload)}{within}{sure}?"
+    return f"What to rent to {goal.purpose}{within}{sure}?"
 
 
 def _figures(row: Row) -> list[str]:
