@@ -204,7 +204,7 @@ def test_more_of_the_same_leads_unless_another_option_is_surely_faster():
     slow = perfmodel.fleets("4 x dgx-1v@ethernet-10g-tcp", ["1 x dgx-1v", "ethernet-100g-rdma"], **STATED)
     more, network = (one.ratio for one in slow.options)
     assert more.high_80 < network.low_80
-    assert slow.card.advice.startswith("With Ethernet 100 Gbit/s")
+    assert slow.card.advice.startswith("With 100 Gbit/s Ethernet with RDMA: ")
 
 
 def test_a_step_that_is_not_larger_or_cannot_be_the_same_has_no_second_figure():
