@@ -43,12 +43,12 @@ def assumed_batch(network: Workload, gpus: int) -> str:
     """Return the samples of a step that are taken where nobody says how many, as a placeholder.
 
     >>> assumed_batch(workload("bert-large"), 64), assumed_batch(workload("llama-3-8b"), 64)
-    ('assumed: 1,024', 'assumed: 512')
+    ('1,024 (assumed)', '512 (assumed)')
     """
     length = network.sequence_length or 1
     of_tokens = predicts_tokens(network)
     batch = usual_batch(gpus, length) if of_tokens else network.default_local_batch_size * gpus
-    return f"assumed: {batch:,}"
+    return f"{batch:,} (assumed)"
 
 
 def _is_given(known: dict[str, Option], name: str) -> bool:

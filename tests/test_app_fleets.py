@@ -112,11 +112,11 @@ def test_the_batch_is_asked_next_to_the_machines_and_an_empty_field_says_what_is
     test = opened("fleets", machine=machine, machines=number, **given)
     sound(test)
     step = perfmodel.fleets(have, f"1 x {machine}", workload=network).have.global_batch_size
-    assert _batch(test).placeholder == f"assumed: {step:,}"
+    assert _batch(test).placeholder == f"{step:,} (assumed)"
     start = opened(
         "start", on="machines_to_add", train=network, present=machine, **{"present-number": number}
     )
-    assert _batch(start).placeholder == f"assumed: {step:,}"
+    assert _batch(start).placeholder == f"{step:,} (assumed)"
 
 
 def test_a_batch_that_is_given_leaves_no_condition_on_the_page():

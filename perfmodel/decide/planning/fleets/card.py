@@ -109,7 +109,10 @@ def _head(answer: Fleets, best: FleetOption | None) -> str:
     """Return what to do, in a sentence."""
     if best is None:
         late = answer.deadline is not None and answer.have.meets_deadline is False
-        return "Add nothing for this deadline." if late else "Keep what you have."
+        stay = "Add nothing for this deadline." if late else "Keep what you have."
+        if not answer.is_batch_assumed:
+            return stay
+        return f"{stay} Assumed: {assumed_batch_words(answer)}; state yours (--global-batch-size)."
     parts = [gain_words(answer, best)]
     if best.payback is not None or _is_about_money(answer):
         parts.append(payback_words(best, answer.work_value, in_full=False))

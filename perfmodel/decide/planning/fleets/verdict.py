@@ -10,7 +10,6 @@ from typing import Final
 from perfmodel.core.units import dollars, duration, per_cent, rate, three_digits
 from perfmodel.decide.planning.fleets.market import Market
 from perfmodel.decide.planning.fleets.option_words import (
-    assumed_batch_words,
     check_words,
     gain_words,
     name_of,
@@ -195,7 +194,7 @@ def words_of(answer: Fleets, best: FleetOption | None = None) -> list[str]:
             lines.append(f"In {limit}: {name_of(least)}, {duration(least.run_time or 0.0)}.")
         else:
             lines.append(f"No option meets the deadline of {limit}{_enough(answer)}.")
-    return [*lines, *shared, *_taken(answer), *(_batch_taken(answer) if best is None else [])]
+    return [*lines, *shared, *_taken(answer)]
 
 
 def _taken(answer: Fleets) -> list[str]:
@@ -203,13 +202,6 @@ def _taken(answer: Fleets) -> list[str]:
     if not any(line.startswith("--workload ") for line in answer.defaults):
         return []
     return [f"Taken as {network_name(answer.workload)} (default): give --workload if it is another."]
-
-
-def _batch_taken(answer: Fleets) -> list[str]:
-    """Return which batch is assumed, in a sentence; none where it was given."""
-    if not answer.is_batch_assumed:
-        return []
-    return [f"Assumed: {assumed_batch_words(answer)}; state yours (--global-batch-size)."]
 
 
 def _far_off(answer: Fleets) -> list[str]:
