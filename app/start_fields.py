@@ -89,7 +89,7 @@ TO_ADD = whole_of("to-add", "How many of them to add.")._replace(
 )
 RUN_TIME = asked("takes", options("plan")["run-time"], usual="unknown")
 GPUS = asked("of-gpus", options()["gpus"], label="How many GPUs")
-BATCH = asked("batch", options()["global-batch-size"], label="Batch of the whole job")
+BATCH = asked("batch", options()["global-batch-size"], label="Batch of the whole job [samples]")
 SAMPLE = asked("tokens-a-sample", options()["sequence-length"], label="Tokens of a sample", usual="e.g. 1024")
 LOCAL_BATCH = asked("batch-per-gpu", options()["local-batch-size"], label="Batch per GPU", usual="as usual")
 PRECISION = asked("in", options()["precision"], usual="as usual")
@@ -197,7 +197,7 @@ def usual_tokens(name: str) -> str:
     """Return how many tokens a network is usually trained on, as a placeholder; "" where there is none.
 
     >>> usual_tokens("llama-3-8b"), usual_tokens("t5-base")
-    ('15T (default)', '')
+    ('15 T (default)', '')
     """
     network = workload(name)
     tokens = token_recipe(network).tokens if predicts_tokens(network) else None
