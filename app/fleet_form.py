@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
-from app import session_hardware
+from app import placeholders, session_hardware
 from app.names import shown
 from app.options import SAME, YES_OR_NO, Option, convert, offered, options, text_of, values, whole_of
 from app.plan_form import BETWEEN, joined_by_commas
@@ -20,6 +20,7 @@ from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.cli.types import COUNT, Names
 from perfmodel.interfaces.commands.fleets import FleetsRequest
 from perfmodel.interfaces.commands.plan import ONE_OF
+from perfmodel.workloads.workload import Workload
 
 PAGE = "fleets"
 LARGEST_LIST = 16
@@ -76,6 +77,8 @@ BUY = _own(
 )
 OF_FLEET = (MACHINE, MACHINES, LINK, HAVE, ADD, HOW_MANY, NETWORKS, BUY)
 """Options of the machines one has, and of those to add."""
+BATCH = "global-batch-size"
+BATCH_HELP = "Samples of a step over all GPUs, the same before and after; without it each GPU keeps its own."
 RUN_TIME = "run-time"
 """Name of the option of what a run takes on the machines one has."""
 
@@ -93,6 +96,8 @@ def known() -> dict[str, Option]:
             option = joined_by_commas(option, PRICES[name])
         if name == "epochs":
             option = option._replace(usual="not set")
+        if name == BATCH:
+            option = options()[name]._replace(label="Batch of the whole job [samples]", help=BATCH_HELP)
         result[name] = option if name == "workload" else _own(option if one == field else options()[name])
     return result
 
@@ -170,6 +175,23 @@ def asked(picked: Mapping[str, Any], catalogue: Catalogue) -> Asked:
     have = _have(picked)
     rest = {name: value for name, value in picked.items() if name in KNOWN}
     return Asked(have, tuple(_buy(picked, have, catalogue)), rest)
+
+
+def assumed_batch(picked: Mapping[str, Any], network: Workload | None, catalogue: Catalogue) -> str:
+    """Return what an empty batch of the whole job means, as a placeholder.
+
+    Parameters
+    ----------
+    picked : newest values of the page's options
+    network : that is trained; None if unknown
+    """
+    if picked.get("local-batch-size") is not None:
+        return "by the batch per GPU"
+    try:
+        gpus = sum(group.gpus for group in joined(read_fleet(_have(picked), catalogue), catalogue).groups)
+    except InputError:
+        return "by default"
+    return "by default" if network is None else placeholders.assumed_batch(network, gpus)
 
 
 def _have(picked: Mapping[str, Any]) -> str:

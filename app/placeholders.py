@@ -9,7 +9,10 @@ from perfmodel.core.units import show
 from perfmodel.hardware.node import Node
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.setting.resolve import DEFAULT_ACCELERATOR
+from perfmodel.model.setting.sharing import predicts_tokens
+from perfmodel.model.transformers.usual_batch import usual_batch
 from perfmodel.workloads import workload
+from perfmodel.workloads.workload import Workload
 
 
 def of_other_fields(known: dict[str, Option]) -> dict[str, Option]:
@@ -34,6 +37,18 @@ def of_other_fields(known: dict[str, Option]) -> dict[str, Option]:
     if _is_given(known, "accelerators-per-node"):
         words.pop("nics", None)
     return known | {name: known[name]._replace(usual=shown) for name, shown in words.items() if name in known}
+
+
+def assumed_batch(network: Workload, gpus: int) -> str:
+    """Return the samples of a step that are taken where nobody says how many, as a placeholder.
+
+    >>> assumed_batch(workload("bert-large"), 64), assumed_batch(workload("llama-3-8b"), 64)
+    ('1,024 (assumed)', '512 (assumed)')
+    """
+    length = network.sequence_length or 1
+    of_tokens = predicts_tokens(network)
+    batch = usual_batch(gpus, length) if of_tokens else network.default_local_batch_size * gpus
+    return f"{batch:,} (assumed)"
 
 
 def _is_given(known: dict[str, Option], name: str) -> bool:

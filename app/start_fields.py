@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from app import cases, file_marks, quote_words
+from app import cases, file_marks, placeholders, quote_words, session_hardware
 from app.measured_speed import speed_field
 from app.menu import FIRST
 from app.names import price_kind
@@ -89,7 +89,7 @@ TO_ADD = whole_of("to-add", "How many of them to add.")._replace(
 )
 RUN_TIME = asked("takes", options("plan")["run-time"], usual="unknown")
 GPUS = asked("of-gpus", options()["gpus"], label="How many GPUs")
-BATCH = asked("batch", options()["global-batch-size"], label="Samples in a step")
+BATCH = asked("batch", options()["global-batch-size"], label="Batch of the whole job [samples]")
 SAMPLE = asked("tokens-a-sample", options()["sequence-length"], label="Tokens of a sample", usual="e.g. 1024")
 LOCAL_BATCH = asked("batch-per-gpu", options()["local-batch-size"], label="Batch per GPU", usual="as usual")
 PRECISION = asked("in", options()["precision"], usual="as usual")
@@ -101,7 +101,7 @@ MEASURED = speed_field(f"{PAGE}-took", "How fast was it, e.g. 400ms or 3000tok/s
 FIELDS = {
     RENT: (LENGTH, DEADLINE, BUDGET, PRICING),
     OWN: (MACHINE, GPUS, SAMPLE, BATCH),
-    MORE: (PRESENT, PRESENT_NUMBER, TO_ADD, RUN_TIME),
+    MORE: (PRESENT, PRESENT_NUMBER, RUN_TIME, BATCH, TO_ADD),
     QUOTE: (MACHINE, GPUS, QUANTITY, VALUE),
     RUN: (MACHINE, GPUS, LOCAL_BATCH, PRECISION, MEASURED),
     RUNS: (),
@@ -110,7 +110,8 @@ FIELDS = {
 EVERY = (TRAIN, HOW, ON, *dict.fromkeys(option for some in FIELDS.values() for option in some))
 FILES: dict[str, file_marks.Kind] = {QUOTE: "quote", RUN: "measured", RUNS: "runs"}
 """Question -> kind of file that answers it instead of fields."""
-OF_TRANSFORMERS = (LENGTH, SAMPLE, BATCH)
+OF_TRANSFORMERS = {RENT: (LENGTH,), OWN: (SAMPLE, BATCH)}
+"""Question -> its fields that only transformers have."""
 START = {
     "train": "llama-3-70b",
     "how": WHOLE,
@@ -169,13 +170,18 @@ def fields(on: str, picked: Mapping[str, Any], is_listed: bool = False) -> list[
     shown = [
         option
         for option in FIELDS[on]
-        if (has_tokens or option not in OF_TRANSFORMERS) and (tunes or option is not SAMPLE)
+        if (has_tokens or option not in OF_TRANSFORMERS.get(on, ())) and (tunes or option is not SAMPLE)
     ]
+    batch = "as usual"
+    if on == MORE and name and PRESENT.name in picked:
+        node = session_hardware.catalogue().node(picked[PRESENT.name])
+        gpus = picked.get(PRESENT_NUMBER.name, 1) * node.accelerators
+        batch = placeholders.assumed_batch(workload(name), gpus)
+    elif "of-gpus" in picked and not tunes:
+        batch = f"as usual, of layouts {picked['of-gpus'] * SAMPLES_PER_GPU}"
     usual = {
         LENGTH: usual_tokens(name) if name and picked.get("how", WHOLE) == WHOLE else "",
-        BATCH: f"as usual, of layouts {picked['of-gpus'] * SAMPLES_PER_GPU}"
-        if "of-gpus" in picked and not tunes
-        else "as usual",
+        BATCH: batch,
         MACHINE: AS_LISTED if on == RUN and is_listed else "",
     }
     example = quote_words.example(picked.get("promised") or quantity_of(None, has_tokens))
@@ -191,7 +197,7 @@ def usual_tokens(name: str) -> str:
     """Return how many tokens a network is usually trained on, as a placeholder; "" where there is none.
 
     >>> usual_tokens("llama-3-8b"), usual_tokens("t5-base")
-    ('15T (default)', '')
+    ('15 T (default)', '')
     """
     network = workload(name)
     tokens = token_recipe(network).tokens if predicts_tokens(network) else None

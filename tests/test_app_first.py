@@ -24,10 +24,10 @@ LEADS = [
     ({**MINE, "train": "resnet50"}, "Predict an iteration", {"workload": "resnet50", "gpus": "64"}),
     (
         {"on": "machines_to_add", "train": "bert-large", "present": "dgx-a100-80gb", "present-number": "2"}
-        | {"to-add": "4", "takes": "18h"},
+        | {"to-add": "4", "takes": "18h", "batch": "960"},
         "Say what they bring",
         {"workload": "bert-large", "machine": "dgx-a100-80gb", "machines": "2", "how-many": "4"}
-        | {"run-time": "18h"},
+        | {"run-time": "18h", "global-batch-size": "960"},
     ),
     (
         {**MINE, "train": "resnet50"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import perfmodel
 from app.fleet_form import asked
 from perfmodel.hardware.catalogue.store import Catalogue
 from tests.test_app import errors, opened, sound, words
@@ -82,11 +83,52 @@ def test_a_run_of_today_is_answered_with_what_it_becomes_and_no_price():
     test = opened("fleets", **given, **{"how-many": "4", "run-time": "18h"})
     sound(test)
     said = words(test)
-    assert "With 4 x NVIDIA DGX A100 80 GB more:** 18 h become" in said
+    assert "With 4 x NVIDIA DGX A100 80 GB more, assuming a step of 1,024 samples today " in said
+    assert "(16 on each of 64 GPUs):** 18 h become" in said
+    assert "Your batch decides (state it: “Batch of the whole job”): " in said
     assert "“if below”: the price below which it pays back (over 4 years, always at work, each hour" in said
     assert ", if a step may grow with the GPUs." in said
     kinds = next(each for each in test.multiselect if each.label == "Which to add")
     assert "the same machine only" in kinds.options
+
+
+def _batch(test):
+    """Return the field of the batch on a page."""
+    return next(each for each in test.main.number_input if each.label.startswith("Batch of the whole job"))
+
+
+@pytest.mark.parametrize(
+    ("network", "have"),
+    [
+        ("bert-large", "8 x dgx-a100-80gb"),
+        ("resnet50", "3 x dgx-1v"),
+        ("llama-3-8b", "6 x dgx-h100"),
+        ("vit-b16", "2 x dgx-h100"),
+    ],
+)
+def test_the_batch_is_asked_next_to_the_machines_and_an_empty_field_says_what_is_assumed(network, have):
+    number, machine = have.split(" x ")
+    given = {"workload": network, "add": "same"}
+    test = opened("fleets", machine=machine, machines=number, **given)
+    sound(test)
+    step = perfmodel.fleets(have, f"1 x {machine}", workload=network).have.global_batch_size
+    assert _batch(test).placeholder == f"{step:,} (assumed)"
+    start = opened(
+        "start", on="machines_to_add", train=network, present=machine, **{"present-number": number}
+    )
+    assert _batch(start).placeholder == f"{step:,} (assumed)"
+
+
+def test_a_batch_that_is_given_leaves_no_condition_on_the_page():
+    given = {"machine": "dgx-a100-80gb", "machines": "8", "workload": "bert-large", "how-many": "4"}
+    test = opened("fleets", **given, **{"run-time": "18h", "global-batch-size": "30720"})
+    sound(test)
+    said = words(test)
+    assert "With 4 x NVIDIA DGX A100 80 GB more:** 18 h become" in said
+    assert "assuming" not in said
+    assert "if a step may grow" not in said
+    per_gpu = opened("fleets", **given, **{"local-batch-size": "32"})
+    assert _batch(per_gpu).placeholder == "by the batch per GPU"
 
 
 def test_machines_that_nobody_named_are_asked_for():

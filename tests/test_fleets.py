@@ -33,6 +33,9 @@ pytestmark = pytest.mark.any_version
 PAGE = Path(__file__).parents[1] / "docs" / "fleets.md"
 BUILT_IN = Catalogue.built_in()
 JOB = {"workload": "bert-large", "local_batch_size": 32}
+STATED = {"workload": "bert-large", "local_batch_size": 16}
+"""The default batch, given."""
+ASSUMED = ", assuming a step of 1,024 samples today (16 on each of 64 GPUs)"
 HAVE = "8 x dgx-a100-80gb"
 WHY = " (nearest to 1,024 that 64 and 96 GPUs share equally)"
 """Why a step of both fleets has 960 samples."""
@@ -57,9 +60,7 @@ def mixed():
 
 def test_the_advice_has_its_numbers_once_and_one_sentence_on_shares_by_speed():
     bought = ["4 x dgx-a100-80gb", "4 x dgx-h100", "4 x dgx-b200"]
-    answer = perfmodel.fleets(
-        HAVE, bought, workload="bert-large", samples=1e9, purchase_prices={"dgx-a100-80gb": 150e3}
-    )
+    answer = perfmodel.fleets(HAVE, bought, **STATED, samples=1e9, purchase_prices={"dgx-a100-80gb": 150e3})
     advice = answer.card.advice
     (best, *_) = answer.options
     assert advice.startswith(
@@ -85,7 +86,7 @@ def test_the_advice_has_its_numbers_once_and_one_sentence_on_shares_by_speed():
 
 
 def test_a_run_of_today_is_scaled_by_the_ratio_of_two_predictions():
-    answer = perfmodel.fleets(HAVE, "4 x dgx-a100-80gb", workload="bert-large", run_time="18h")
+    answer = perfmodel.fleets(HAVE, "4 x dgx-a100-80gb", **STATED, run_time="18h")
     (more,) = answer.options
     hours = [18 / each for each in (more.ratio.value, more.ratio.high_80, more.ratio.low_80)]
     times = more.run_time, more.run_time_low_80, more.run_time_high_80
@@ -125,7 +126,7 @@ def test_what_rests_on_a_larger_step_says_what_the_same_step_gives():
 
 
 def test_advice_that_the_same_step_does_not_bear_out_says_not():
-    job = {"workload": "bert-large", "run_time": "18h", "hour_value": 180}
+    job = {**STATED, "run_time": "18h", "hour_value": 180}
     dear = perfmodel.fleets(
         HAVE, "4 x dgx-a100-80gb", **job, purchase_prices={"dgx-a100-80gb": 300_000}, switch_prices=0
     )
@@ -141,6 +142,67 @@ def test_advice_that_the_same_step_does_not_bear_out_says_not():
     late = perfmodel.fleets(HAVE, "4 x dgx-a100-80gb", **job, deadline="13h").card.advice
     assert f" Not with 960 samples a step before and after{WHY}: " in late
     assert "; too late for the deadline." in late
+
+
+def test_a_batch_that_nobody_gave_is_said_first_with_what_others_would_give():
+    job = {"workload": "bert-large", "run_time": "18h"}
+    answer = perfmodel.fleets(HAVE, "4 x dgx-a100-80gb", **job)
+    (more,) = answer.options
+    batches = [more.same_batch, *more.other_batches]
+    assert [one.global_batch_size for one in batches] == [960, 4032, 16320]
+    for one in batches:
+        (given,) = perfmodel.fleets(
+            HAVE, "4 x dgx-a100-80gb", **job, global_batch_size=one.global_batch_size
+        ).options
+        assert (given.run_time, given.ratio) == (one.run_time, one.ratio)
+    small, middle, large = (f"{duration(one.run_time)} with {one.global_batch_size:,}" for one in batches)
+    times = [one.ratio.times() for one in batches]
+    grown = "if a step may grow from 1,024 to 1,536 samples. "
+    assert answer.card.advice == (
+        f"With 4 x NVIDIA DGX A100 80 GB more{ASSUMED}: 18 h become {run_words(more)}, "
+        f"{more.ratio.times()}, {grown}Your batch decides (state it: --global-batch-size): {small} samples a "
+        f"step before and after ({times[0]}), {middle} ({times[1]}), {large} ({times[2]})."
+    )
+    condition = " if a step may grow to 1,536 samples: "
+    assert answer.card.chance.startswith(f"{more.ratio.order} than what you have{condition}")
+    assert answer.is_batch_assumed
+    assert answer.headline.endswith("batch 16 each (assumed)")
+    dear = perfmodel.fleets(HAVE, "4 x dgx-a100-80gb", workload="bert-large", prices={"dgx-a100-80gb": 1e6})
+    said = f"Assumed{ASSUMED.replace(', assuming', ':')}; state yours (--global-batch-size). "
+    assert dear.card.advice.startswith(f"Keep what you have. {said}")
+
+
+def test_a_batch_that_is_given_has_no_condition_and_no_second_story():
+    job = {"workload": "bert-large", "run_time": "18h", "global_batch_size": 30_720}
+    bought = ["4 x dgx-h100", "4 x dgx-a100-80gb"]
+    answer = perfmodel.fleets(HAVE, bought, **job)
+    assert not answer.is_batch_assumed
+    assert all(not one.other_batches and one.same_batch is None for one in answer.options)
+    card = answer.card
+    assert not re.search(r"\bif a step|assum|--global-batch-size|before and after", card.advice + card.chance)
+    assert "assumed" not in answer.headline
+
+
+def test_more_of_the_same_leads_unless_another_option_is_surely_faster():
+    job = {"workload": "bert-large", "run_time": "18h", "global_batch_size": 30_720}
+    answer = perfmodel.fleets(HAVE, ["4 x dgx-h100", "4 x dgx-a100-80gb"], **job)
+    h100, _, same = answer.options
+    assert h100.ratio.value > same.ratio.value
+    assert answer.card.advice.startswith("With 4 x NVIDIA DGX A100 80 GB more: 18 h become ")
+    rival = f"Expected to be as fast: 4 x NVIDIA DGX H100, equal shares, {h100.ratio.speed()}."
+    assert rival in answer.card.advice
+    assert answer.card.chance.startswith(f"{same.ratio.order} than what you have: {same.ratio.speed()}")
+    in_time = perfmodel.fleets(HAVE, ["4 x dgx-h100", "4 x dgx-a100-80gb"], **job, deadline="13h").card
+    assert in_time.advice.startswith("Add 4 x NVIDIA DGX A100 80 GB: ")
+    many = perfmodel.fleets(HAVE, ["1 x dgx-a100-80gb", "7 x dgx-h100"], **STATED)
+    few, equal = many.options[0].ratio, many.options[1].ratio
+    assert equal.low_80 < few.high_80 < equal.value
+    assert many.card.advice.startswith("With 1 x NVIDIA DGX A100 80 GB more: ")
+    assert "Faster, but not surely: 7 x NVIDIA DGX H100, equal shares, " in many.card.advice
+    slow = perfmodel.fleets("4 x dgx-1v@ethernet-10g-tcp", ["1 x dgx-1v", "ethernet-100g-rdma"], **STATED)
+    more, network = (one.ratio for one in slow.options)
+    assert more.high_80 < network.low_80
+    assert slow.card.advice.startswith("With 100 Gbit/s Ethernet with RDMA: ")
 
 
 def test_a_step_that_is_not_larger_or_cannot_be_the_same_has_no_second_figure():
@@ -171,7 +233,7 @@ def test_the_most_machines_are_not_advised_for_being_the_most():
     for counts in ([], ["4 x dgx-a100-80gb", "8 x dgx-a100-80gb"]):
         answer = perfmodel.fleets(HAVE, counts, workload="bert-large", run_time="18h")
         first, _, second = answer.card.advice.split(". ")[:3]
-        assert first.startswith("With 4 x NVIDIA DGX A100 80 GB more: 18 h become ")
+        assert first.startswith(f"With 4 x NVIDIA DGX A100 80 GB more{ASSUMED}: 18 h become ")
         assert second.startswith("8 x NVIDIA DGX A100 80 GB: 18 h become ")
     with_idle = perfmodel.fleets(
         "16 x dgx-a100-80gb",

@@ -13,6 +13,7 @@ from app.command_answer import answer_of
 from app.figure import Figure
 from app.fleet_form import (
     ADD,
+    BATCH,
     BUY,
     HAVE,
     HOW_MANY,
@@ -38,8 +39,9 @@ from app.layout import (
     shell_command,
 )
 from app.looks import for_planners
-from app.options import convert, written
+from app.options import Option, convert, written
 from app.plain import markdown, plain
+from app.state import newest
 from perfmodel.core.units import dollars
 from perfmodel.decide.planning.fleets import Fleets
 from perfmodel.decide.planning.fleets.card import best_of, is_advised
@@ -243,8 +245,22 @@ def page(request: PageRequest) -> None:
 
 network = plan_length.current(KNOWN["workload"], PAGE)
 LENGTH = ("tokens" if network is not None and predicts_tokens(network) else "epochs", "samples")
-FIRST = ("workload", *LENGTH, "deadline", "precision", "global-batch-size", "local-batch-size")
+FIRST = ("workload", *LENGTH, "deadline", "precision", "local-batch-size")
 # Options that the sidebar shows at once.
+IN_BODY = (RUN_TIME, BATCH)
+
+
+def with_assumed_batch(option: Option) -> Option:
+    """Return an option; that of the batch with what is assumed where it is empty."""
+    if option.name != BATCH:
+        return option
+    of_batch = {
+        each.name: newest(each) for each in (MACHINE, MACHINES, LINK, HAVE, KNOWN["local-batch-size"])
+    }
+    picked = {name: value for name, value in of_batch.items() if value is not None}
+    return option._replace(usual=fleet_form.assumed_batch(picked, network, session_hardware.catalogue()))
+
+
 page_request = options_form(
     PAGE,
     {
@@ -252,10 +268,11 @@ page_request = options_form(
         "More about what you have": [LINK, HAVE],
         "Other things to add": [NETWORKS, BUY],
         "Prices": [KNOWN[name] for name in MONEY],
-        "More options": [option for name, option in KNOWN.items() if name not in (*FIRST, *MONEY, RUN_TIME)],
+        "More options": [option for name, option in KNOWN.items() if name not in (*FIRST, *MONEY, *IN_BODY)],
     },
-    body=[MACHINE, MACHINES, KNOWN[RUN_TIME], HOW_MANY, ADD],
+    body=[MACHINE, MACHINES, *(KNOWN[name] for name in IN_BODY), HOW_MANY, ADD],
     start=START,
+    fitted=with_assumed_batch,
 )
 with st.sidebar:
     own_calibration()

@@ -168,7 +168,7 @@ class Run(Described):
         tuple[Samples, ...], OptionInfo(name="local-batch-size", old="local-batch-sizes")
     ] = ()
     max_global_batch_size: Annotated[Samples | None, OptionInfo(old="max-global-batch")] = None
-    global_batch_size: Annotated[Samples | None, OptionInfo(label="Global batch size")] = None
+    global_batch_size: Annotated[Samples | None, OptionInfo(label="Batch of the whole job")] = None
     pricing: Annotated[
         tuple[PriceKind, ...], OptionInfo(label="Kind of price", synonyms=SYNONYMS["pricing"])
     ] = ()

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from perfmodel.core.units import dollars, duration, show
-from perfmodel.decide.planning.fleets.option_words import check_words, gain_words, more_of, name_of, run_words
+from perfmodel.decide.planning.fleets.option_words import (
+    assumed_batch_words,
+    check_words,
+    gain_words,
+    more_of,
+    name_of,
+    run_words,
+)
 from perfmodel.decide.planning.fleets.payback_words import payback_words, same_step, with_same_batch
 from perfmodel.decide.planning.fleets.result import FleetOption, Fleets
 from perfmodel.decide.planning.fleets.verdict import (
@@ -38,15 +45,28 @@ def card_of_fleets(answer: Fleets, catalogue: Catalogue) -> Card:
         run=_run(answer, one),
         time=_iteration(one),
         cost=_cost(answer, one),
-        chance=with_same_batch(one, _chance(one.ratio), _order),
+        chance=with_same_batch(one, _chance(one.ratio, _if_grown(answer, one)), _order),
         limit=one.limit,
         rests_on=_basis(one),
     )
 
 
-def _chance(ratio: Ratio | None) -> str:
+def _if_grown(answer: Fleets, one: FleetOption) -> str:
+    """Return the larger step on which what is said of an option rests, as a condition; empty without one."""
+    more = one.global_batch_size
+    return f" if a step may grow to {more:,} samples" if more > answer.have.global_batch_size else ""
+
+
+def _chance(ratio: Ratio | None, condition: str = "") -> str:
     """Return how likely an option is faster than the present fleet, then how much faster it is.
 
+    Parameters
+    ----------
+    ratio : speed over that of the present fleet
+    condition : on which both rest, as text
+
+    Examples
+    --------
     >>> _chance(Ratio(to="what you have", value=1.5, low_80=1.4, high_80=1.6, sure=0.9))
     '90 % likely to be faster than what you have: 1.5 x as fast (80 %: 1.4 to 1.6)'
     >>> _chance(Ratio(to="what you have", value=1.5, low_80=None, high_80=None, sure=None))
@@ -56,7 +76,7 @@ def _chance(ratio: Ratio | None) -> str:
         return ""
     if not ratio.direction:
         return ratio.sentence
-    return f"{ratio.order} than {ratio.to}: {ratio.speed()}"
+    return f"{ratio.order} than {ratio.to}{condition}: {ratio.speed()}"
 
 
 def _order(one: FleetOption) -> str:
@@ -81,7 +101,7 @@ def best_of(answer: Fleets) -> FleetOption | None:
     asks_for_speed = answer.run_time is not None and not _is_about_money(answer)
     if answer.have.meets_deadline or (is_priced and not asks_for_speed):
         return None
-    fastest = fastest_of_kinds(options)
+    fastest = fastest_of_kinds(answer, options)
     return None if fastest.ratio is None or fastest.ratio.value < LEAST else fastest
 
 
@@ -89,12 +109,56 @@ def _head(answer: Fleets, best: FleetOption | None) -> str:
     """Return what to do, in a sentence."""
     if best is None:
         late = answer.deadline is not None and answer.have.meets_deadline is False
-        return "Add nothing for this deadline." if late else "Keep what you have."
+        stay = "Add nothing for this deadline." if late else "Keep what you have."
+        if not answer.is_batch_assumed:
+            return stay
+        return f"{stay} Assumed: {assumed_batch_words(answer)}; state yours (--global-batch-size)."
     parts = [gain_words(answer, best)]
     if best.payback is not None or _is_about_money(answer):
         parts.append(payback_words(best, answer.work_value, in_full=False))
     name = f"Add {name_of(best)}" if is_advised(best) else f"With {more_of(best)}"
-    return " ".join([f"{name}: {'; '.join(parts)}.", *_at_same_batch(answer, best)])
+    if not answer.is_batch_assumed:
+        return " ".join([f"{name}: {'; '.join(parts)}.", *_at_same_batch(answer, best)])
+    assumed = f", assuming {assumed_batch_words(answer)}"
+    return f"{name}{assumed}: {'; '.join(parts)}. {_at_other_batches(answer, best)}"
+
+
+def _at_other_batches(answer: Fleets, best: FleetOption) -> str:
+    """Return in a sentence that a batch nobody gave decides, and what the best option is with others."""
+    others = [one for one in best.at_other_batches if one.ratio is not None]
+    if not others:
+        return "State your batch (--global-batch-size): another may change this."
+    more = [_in_brackets(answer, best, one) for one in others]
+    before = " samples a step before and after"
+    each = [
+        f"{_lead(one)} with {one.global_batch_size:,}{'' if index else before}{words}"
+        for index, (one, words) in enumerate(zip(others, more, strict=True))
+    ]
+    return f"Your batch decides (state it: --global-batch-size): {', '.join(each)}."
+
+
+def _lead(one: FleetOption) -> str:
+    """Return the time of a run with an option, else its speed."""
+    assert one.ratio is not None
+    return one.ratio.times() if one.run_time is None else duration(one.run_time)
+
+
+def _in_brackets(answer: Fleets, best: FleetOption, one: FleetOption) -> str:
+    """Return in brackets what ``_lead`` leaves of an option with another batch; empty if nothing."""
+    assert one.ratio is not None
+    parts = [] if one.run_time is None else [one.ratio.times()]
+    parts += _drawbacks(answer, best, one)
+    return f" ({'; '.join(parts)})" if parts else ""
+
+
+def _drawbacks(answer: Fleets, best: FleetOption, one: FleetOption) -> list[str]:
+    """Return when the best option pays back with another batch, and whether it is too late then."""
+    parts = []
+    if best.payback is not None or _is_about_money(answer):
+        parts.append(payback_words(one, in_full=False))
+    if best.meets_deadline and not one.meets_deadline:
+        parts.append("too late for the deadline")
+    return parts
 
 
 def _at_same_batch(answer: Fleets, best: FleetOption) -> list[str]:
@@ -107,10 +171,7 @@ def _at_same_batch(answer: Fleets, best: FleetOption) -> list[str]:
         return []
     time = run_words(same)
     parts = [f"{time}, {same.ratio.times()}" if time else same.ratio.speed()]
-    if best.payback is not None or _is_about_money(answer):
-        parts.append(payback_words(same, in_full=False))
-    if best.meets_deadline and not same.meets_deadline:
-        parts.append("too late for the deadline")
+    parts += _drawbacks(answer, best, same)
     start = "Not with" if is_advised(best) and not is_advised(same) else "With"
     return [f"{start} {same_step(same)} before and after{_why(answer, same)}: {'; '.join(parts)}."]
 

@@ -22,7 +22,7 @@ from perfmodel.decide.planning.fleets.result import (
     WorkValue,
 )
 from perfmodel.decide.planning.fleets.run_times import Length, by_length, from_today, run_check, samples_of
-from perfmodel.decide.planning.fleets.same_batch import steps_of_same_batch
+from perfmodel.decide.planning.fleets.same_batch import steps_of_other_batches, steps_of_same_batch
 from perfmodel.decide.planning.fleets.spread import interval_of, ratio_of
 from perfmodel.decide.planning.fleets.step import FleetStep, Part, Policy, Refused, steps_of
 from perfmodel.decide.planning.fleets.verdict import notes_of, words_of
@@ -103,6 +103,7 @@ def fleets(
     answer: Fleets = Fleets.model_construct(
         workload=str(before.parts[0].prediction.scenario["workload"]),
         headline=_headline(before, fleet, job),
+        is_batch_assumed=job.is_batch_assumed(before.parts[0].prediction.layout),
         have=present,
         ways={policy: step.samples_per_second for policy, step in steps_by_policy.items()},
         options=options,
@@ -145,12 +146,16 @@ class _Comparison(NamedTuple):
 def _option(case: _Comparison, step: FleetStep, addition: Addition | None, proposed: bool) -> FleetOption:
     """Return a fleet with a purchase, or the present one for None, with speed, cost and payback."""
     ratio = purchase = cost = same = None
+    others: list[SameBatch] = []
     before = case.ways.get(step.policy, case.before)
     interval = interval_of(step)
     if addition is not None:
         ratio = ratio_of(step, before, HAVE, case.job.catalogue)
         purchase = purchase_of(addition, step, before, case.market, case.job.catalogue)
-        same = _same_batch(case, step, before, purchase)
+        same = _same_batch(case, steps_of_same_batch(case.job, step, before), purchase)
+        if case.job.is_batch_assumed(step.parts[0].prediction.layout):
+            pairs = steps_of_other_batches(case.job, step, before)
+            others = [each for pair in pairs if (each := _same_batch(case, pair, purchase))]
     gain = _gain(case, step, interval, ratio, purchase)
     if case.value is not None and gain["run_time"] is not None:
         cost = _cost(case.value, case.market, purchase, gain["run_time"])
@@ -177,6 +182,7 @@ def _option(case: _Comparison, step: FleetStep, addition: Addition | None, propo
         purchase=purchase,
         cost_of_run=cost,
         same_batch=same,
+        other_batches=others,
         **gain,
         notes=[
             *_idle(step, HAVE if addition is None else _purchase_words(addition, case.job.catalogue)),
@@ -215,10 +221,9 @@ def _gain(
 
 
 def _same_batch(
-    case: _Comparison, step: FleetStep, before: FleetStep, purchase: Purchase
+    case: _Comparison, steps: tuple[FleetStep, FleetStep] | None, purchase: Purchase
 ) -> SameBatch | None:
-    """Return what a purchase adds with about as many samples a step as today; None without a larger step."""
-    steps = steps_of_same_batch(case.job, step, before)
+    """Return what a purchase adds by the steps of both fleets with as many samples; None without them."""
     if steps is None:
         return None
     then, now = steps
@@ -368,4 +373,5 @@ def _headline(before: FleetStep, fleet: Fleet, job: Job) -> str:
         batch = f"{samples:,} {plural(first.sample, samples)} a step"
     machines = " + ".join(_group_words(group, job.catalogue) for group in fleet.groups)
     network, precision = rate_words(fleet, job.catalogue), scenario["precision"]
-    return f"{network_name(scenario['workload'])} on {machines} ({network}), {precision}, {batch}"
+    assumed = " (assumed)" if job.is_batch_assumed(first.layout) else ""
+    return f"{network_name(scenario['workload'])} on {machines} ({network}), {precision}, {batch}{assumed}"

@@ -55,6 +55,11 @@ class Job:
         data = (scenario.dataset, scenario.dataset_samples, scenario.sample_bytes)
         return fed_with(workload(scenario.workload, scenario.sequence_length, scenario.image_tokens), *data)
 
+    def is_batch_assumed(self, layout: Mapping[str, Any] | None) -> bool:
+        """Return whether the samples of a step are a default; with a layout, those of a GPU state none."""
+        is_stated = layout is None and self.scenario.local_batch_size is not None
+        return self.scenario.global_batch_size is None and not is_stated
+
     def with_batch(self, samples: int) -> Job:
         """Return the same job with a number of samples an iteration, on any number of machines."""
         other = copy.copy(self)

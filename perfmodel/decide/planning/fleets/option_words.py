@@ -28,6 +28,17 @@ def more_of(one: FleetOption) -> str:
     return f"{one.words} more{policy}"
 
 
+def assumed_batch_words(answer: Fleets) -> str:
+    """Return the samples of a step of the present fleet, in words for a batch that is assumed."""
+    have = answer.have
+    each = (
+        ""
+        if have.layout or len(have.kinds) > 1
+        else f" ({have.kinds[0].samples_per_gpu:g} on each of {have.gpus:,} GPUs)"
+    )
+    return f"a step of {have.global_batch_size:,} samples today{each}"
+
+
 def gain_words(answer: Fleets, one: FleetOption, in_full: bool = False) -> str:
     """Return how much faster an option is, and what that makes of a run; in full with how likely it is."""
     assert one.ratio is not None

@@ -184,14 +184,24 @@ class FleetOption(Record):
     """What it adds without a larger step; null where its step is not larger than that of the present fleet,
     or no number of samples suits both.
     """
+    other_batches: list[SameBatch]
+    """What it adds with 4 and 16 times as many samples a step, before and after, where these divide and fit;
+    empty where the batch of the job is given, or a layout is searched for each.
+    """
 
     @property
     def at_same_batch(self) -> "FleetOption | None":
         """The option with speed, run, payback and worth of ``same_batch``; None without one."""
-        if self.same_batch is None:
-            return None
-        changed = {name: getattr(self.same_batch, name) for name in SameBatch.model_fields}
-        return self.model_copy(update={**changed, "same_batch": None})
+        return None if self.same_batch is None else self._with(self.same_batch)
+
+    @property
+    def at_other_batches(self) -> "list[FleetOption]":
+        """The option with those of ``same_batch``, then of each of ``other_batches``."""
+        return [self._with(each) for each in (self.same_batch, *self.other_batches) if each is not None]
+
+    def _with(self, batch: SameBatch) -> "FleetOption":
+        changed = {name: getattr(batch, name) for name in SameBatch.model_fields}
+        return self.model_copy(update={**changed, "same_batch": None, "other_batches": []})
 
 
 class LeftOut(Record):
@@ -238,6 +248,8 @@ class Fleets(Record, Table):
     """Network of the job."""
     headline: str
     """The job in one line."""
+    is_batch_assumed: bool
+    """Whether the samples of a step today are a default, as no batch of the job was given."""
     have: FleetOption
     """The present fleet with its fastest policy."""
     ways: dict[str, float]

@@ -8,6 +8,9 @@ from perfmodel.core.errors import InputError
 from perfmodel.decide.planning.fleets.job import Job
 from perfmodel.decide.planning.fleets.step import FleetStep, steps_of
 
+TIMES = (4, 16)
+"""Other batches that are tried where nobody says which one a job has, as multiples of the default."""
+
 
 def steps_of_same_batch(job: Job, step: FleetStep, before: FleetStep) -> tuple[FleetStep, FleetStep] | None:
     """Return the steps of a larger fleet and of the present one with as many samples, about those of today.
@@ -22,12 +25,28 @@ def steps_of_same_batch(job: Job, step: FleetStep, before: FleetStep) -> tuple[F
     today = round(before.samples)
     if round(step.samples) <= today:
         return None
-    batch = today
-    if step.parts[0].prediction.layout is None:
-        unit = math.lcm(step.fleet.gpus, before.fleet.gpus) * (job.scenario.accumulation_steps or 1)
-        batch = nearest_multiple(today, unit)
-    if batch > round(step.samples):
-        return None
+    batch = today if step.parts[0].prediction.layout else _shared_batch(job, step, before, today)
+    return None if batch > round(step.samples) else _steps_with(job, step, before, batch)
+
+
+def steps_of_other_batches(job: Job, step: FleetStep, before: FleetStep) -> list[tuple[FleetStep, FleetStep]]:
+    """Return the steps of both fleets with about ``TIMES`` as many samples as today; none with a layout."""
+    if step.parts[0].prediction.layout:
+        return []
+    batches = [_shared_batch(job, step, before, times * round(before.samples)) for times in TIMES]
+    return [steps for batch in batches if (steps := _steps_with(job, step, before, batch))]
+
+
+def _shared_batch(job: Job, step: FleetStep, before: FleetStep, samples: int) -> int:
+    """Return the number of samples nearest to one that divides over both fleets."""
+    unit = math.lcm(step.fleet.gpus, before.fleet.gpus) * (job.scenario.accumulation_steps or 1)
+    return nearest_multiple(samples, unit)
+
+
+def _steps_with(
+    job: Job, step: FleetStep, before: FleetStep, batch: int
+) -> tuple[FleetStep, FleetStep] | None:
+    """Return the steps of both fleets with a number of samples; None where one cannot take it."""
     same = job.with_batch(batch)
     try:
         larger, present = (

@@ -9,7 +9,12 @@ from typing import Final
 
 from perfmodel.core.units import dollars, duration, per_cent, rate, three_digits
 from perfmodel.decide.planning.fleets.market import Market
-from perfmodel.decide.planning.fleets.option_words import check_words, gain_words, name_of, policy_words
+from perfmodel.decide.planning.fleets.option_words import (
+    check_words,
+    gain_words,
+    name_of,
+    policy_words,
+)
 from perfmodel.decide.planning.fleets.payback_words import basis_words, payback_words, worth_words
 from perfmodel.decide.planning.fleets.result import FleetOption, Fleets
 from perfmodel.decide.price_kinds import HOUR
@@ -44,16 +49,44 @@ def fastest_of(options: Sequence[FleetOption]) -> FleetOption:
     return max(as_fast_as_the_fastest(options), key=_least_speed)
 
 
-def fastest_of_kinds(options: Sequence[FleetOption]) -> FleetOption:
+def fastest_of_kinds(answer: Fleets, options: Sequence[FleetOption]) -> FleetOption:
     """Return the fastest of options, of those that differ only in their number of machines the first.
 
-    That the most machines are the fastest tells nothing.  Where no first one adds anything, all count.
+    That the most machines are the fastest tells nothing.  Where no first one adds anything, all count.  More
+    of the same machines come first, unless another option is surely faster.
     """
+    first = _first_of_kinds(options)
+    fastest = same_machines_or(answer, fastest_of(first), first)
+    return fastest_of(options) if fastest.ratio is None or fastest.ratio.value < LEAST else fastest
+
+
+def _first_of_kinds(options: Sequence[FleetOption]) -> list[FleetOption]:
+    """Return the first of the options that differ only in their number of machines."""
     first: dict[tuple[str, str], FleetOption] = {}
     for one in options:
         first.setdefault(_kind_of(one), one)
-    fastest = fastest_of(list(first.values()))
-    return fastest_of(options) if fastest.ratio is None or fastest.ratio.value < LEAST else fastest
+    return list(first.values())
+
+
+def same_machines_or(answer: Fleets, best: FleetOption, options: Sequence[FleetOption]) -> FleetOption:
+    """Return the fastest option of more machines of those one has; another best one if it is surely faster.
+
+    Surely: the 80 % intervals of their speeds do not overlap.
+    """
+    more = [one for one in options if _adds_the_same(answer, one)]
+    if not more or best in more:
+        return best
+    same = fastest_of(more)
+    return best if _least_speed(best) > _most_speed(same) else same
+
+
+def _adds_the_same(answer: Fleets, one: FleetOption) -> bool:
+    """Return whether an option gains by machines of the kinds, and on the network, that one has."""
+    if one.ratio is None or one.ratio.value < LEAST:
+        return False
+    names = [{kind.name for kind in each.kinds} for each in (one, answer.have)]
+    adds = one.machines > answer.have.machines and one.network in (answer.have.network, None)
+    return adds and names[0] == names[1]
 
 
 def _kind_of(one: FleetOption) -> tuple[str, str]:
@@ -81,6 +114,12 @@ def _least_speed(one: FleetOption) -> float:
     return ratio.value if ratio.low_80 is None else ratio.low_80
 
 
+def _most_speed(one: FleetOption) -> float:
+    """Return the upper end of an option's speed over what one has; its speed where no end is known."""
+    assert one.ratio is not None
+    return one.ratio.value if one.ratio.high_80 is None else one.ratio.high_80
+
+
 def first_to_pay(answer: Fleets) -> FleetOption | None:
     """Return the option that first pays back before it is written off; None where none does."""
     able = [one for one in startable(answer) if one.payback is not None and one.payback.within_life]
@@ -88,8 +127,13 @@ def first_to_pay(answer: Fleets) -> FleetOption | None:
 
 
 def in_time(answer: Fleets) -> FleetOption | None:
-    """Return the option that meets the deadline at the least cost of a run; None where none does."""
-    return min((one for one in startable(answer) if one.meets_deadline), key=_least, default=None)
+    """Return the option that meets the deadline at the least cost of a run; None where none does.
+
+    Without a known cost the fastest does.
+    """
+    able = [one for one in startable(answer) if one.meets_deadline]
+    least = min(able, key=_least, default=None)
+    return least if least is None or least.cost_of_run is not None else same_machines_or(answer, least, able)
 
 
 def words_of(answer: Fleets, best: FleetOption | None = None) -> list[str]:
@@ -101,7 +145,7 @@ def words_of(answer: Fleets, best: FleetOption | None = None) -> list[str]:
     best : option whose figures stand before these sentences, which do not repeat them
     """
     options = startable(answer)
-    fastest, first = fastest_of_kinds(options), first_to_pay(answer)
+    fastest, first = fastest_of_kinds(answer, options), first_to_pay(answer)
     if first is not None and LEAST * first.samples_per_second > fastest.samples_per_second:
         fastest = first
     ratio, shared = fastest.ratio, _with_shares(answer, fastest)
@@ -115,7 +159,8 @@ def words_of(answer: Fleets, best: FleetOption | None = None) -> list[str]:
             f"No option is {per_cent(LEAST - 1, 0)} faster than what you have; the most is {most_words}."
         )
     elif ratio is not None and is_said:
-        ahead = ["fastest"] if len({_kind_of(one) for one in options}) > 1 and not shared else []
+        is_fastest = len({_kind_of(one) for one in options}) > 1 and not _rivals(answer, fastest)
+        ahead = ["fastest"] if is_fastest and not shared else []
         ahead += ["first to pay back"] if first is not None and len(paying) > 1 else []
         lines += [f"It is {' and '.join(ahead)}."] if ahead else []
     elif ratio is not None:
@@ -138,7 +183,7 @@ def words_of(answer: Fleets, best: FleetOption | None = None) -> list[str]:
     elif any(one.payback is not None and one is not best for one in options):
         lines.append("Of the options of known price none ever pays back.")
     if ratio is not None and ratio.value >= LEAST:
-        lines += _other_numbers(answer, best or fastest) + _ties(answer, fastest)
+        lines += _other_numbers(answer, best or fastest) + _rivals(answer, fastest)
     lines += _without_price(answer, first)
     if answer.deadline is not None and answer.have.run_time is not None:
         least = in_time(answer)
@@ -175,10 +220,19 @@ def _other_numbers(answer: Fleets, best: FleetOption) -> list[str]:
     return [f"{name_of(one)}: {gain_words(answer, one)}." for one in others[:MOST_NUMBERS] if one.ratio]
 
 
-def _ties(answer: Fleets, fastest: FleetOption) -> list[str]:
-    """Return the other options that are expected to be as fast as the fastest, in a sentence."""
-    others = [name_of(one) for one in as_fast_as(fastest, startable(answer)) if one is not fastest]
-    return [f"Expected to be as fast, but less surely: {'; '.join(others)}."] if others else []
+def _rivals(answer: Fleets, fastest: FleetOption) -> list[str]:
+    """Return other kinds that are expected to be as fast as the option taken, or faster but not surely."""
+    options = [one for one in _first_of_kinds(startable(answer)) if _kind_of(one) != _kind_of(fastest)]
+    alike = as_fast_as(fastest, options)
+    most = LEAST * fastest.samples_per_second
+    faster = [one for one in options if one.samples_per_second >= most and one not in alike]
+    groups = {"Expected to be as fast": alike, "Faster, but not surely": faster}
+    return [f"{words}: {'; '.join(map(_with_speed, some))}." for words, some in groups.items() if some]
+
+
+def _with_speed(one: FleetOption) -> str:
+    """Return an option with its speed and interval."""
+    return f"{name_of(one)}, {one.ratio.speed()}" if one.ratio else name_of(one)
 
 
 def _without_price(answer: Fleets, first: FleetOption | None) -> list[str]:
@@ -200,7 +254,7 @@ def _with_shares(answer: Fleets, fastest: FleetOption) -> list[str]:
     divided = [one for one in answer.options if one.policy == SHARES]
     if not divided or answer.have.policy == SHARES:
         return []
-    best = fastest_of_kinds(divided)
+    best = fastest_of_kinds(answer, divided)
     if best is fastest or best.ratio is None or best.samples_per_second < LEAST * fastest.samples_per_second:
         return []
     alike = sorted(as_fast_as(best, divided), key=lambda one: one is not best)
@@ -278,9 +332,10 @@ def notes_of(answer: Fleets, market: Market, life: float) -> list[str]:
         batches.setdefault(one.global_batch_size, {})[name_of(one)] = None
     if len(batches) > 1:
         each = "; ".join(f"{batch:,} of {', '.join(names)}" for batch, names in batches.items())
+        basis = ", assumed" if answer.is_batch_assumed else ""
         lines.append(
-            f"samples a step: {each}; a run takes as many samples all the same (--global-batch-size says how "
-            "many a step has)"
+            f"samples a step{basis}: {each}; a run takes as many samples all the same (--global-batch-size "
+            "says how many a step has)"
         )
     doubtful = [
         f"{name_of(one)} ({one.ratio.order or 'as fast'})"
