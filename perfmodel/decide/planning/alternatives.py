@@ -38,7 +38,7 @@ MOST_GPUS = LARGEST_SEARCH // 1000 * 1000
 FEWEST_TOKENS = 0.01
 """Share of a run's tokens below which fewer of them are not offered (a choice)."""
 FAR_CHEAPER = 0.8
-"""Share of the cost of a plan on the fewest GPUs below which one on more is named too (a choice)."""
+"""Share of the cost of a plan on the fewest GPUs below which one on more is named (a choice)."""
 KINDS: tuple[PriceKind, ...] = ("on-demand", "spot", "reserved-1y", "reserved-3y")
 """Kinds of price that are tried where the default, the first of them, meets no budget."""
 
@@ -291,8 +291,9 @@ def _defaults(
 def _on_more_gpus(result: SearchResult) -> list[Alternative]:
     """Return the lowest round limit of GPUs with which a plan meets the others, and a far cheaper one.
 
-    Where none does, the budget gives way.  The first limits tried are those with which plans of the front
-    would be in time if twice the GPUs took half the time.
+    Under a budget the far cheaper one alone; where no plan keeps the budget, it gives way.  The first
+    limits tried are those with which plans of the front would be in time if twice the GPUs took half the
+    time.
     """
     goal, bound = result.goal, _bound(result)
     if not bound or goal.max_gpus >= MOST_GPUS:
@@ -319,7 +320,8 @@ def _on_more_gpus(result: SearchResult) -> list[Alternative]:
     more = _with_gpus(result, bound, min(2 * cap, MOST_GPUS))
     if more and payment(more.plan) < FAR_CHEAPER * payment(enough.plan):
         more = _with_gpus(result, bound, rounded_gpus(more.plan["world_size"]))
-        return [enough, *([more] if more else [])]
+        if more:
+            return [more] if goal.budget is not None else [enough, more]
     return [enough]
 
 
