@@ -17,7 +17,7 @@ import perfmodel
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import duration
 from perfmodel.decide.planning.fleets import Fleets, Job
-from perfmodel.decide.planning.fleets.option_words import run_words
+from perfmodel.decide.planning.fleets.option_words import gain_words, run_words
 from perfmodel.decide.planning.fleets.payback_words import payback_words, price_words
 from perfmodel.decide.planning.fleets.shares import Units, whole_shares
 from perfmodel.decide.planning.fleets.step import Part, mixed_step, steps_of
@@ -589,6 +589,24 @@ def test_machines_that_would_slow_a_layout_stay_idle_and_that_is_said():
     assert (copies.idle_machines, copies.kinds[0].machines) == (0, 17)
     with pytest.raises(InputError, match="does not divide over 96 GPUs"):
         perfmodel.fleets("12 x dgx-a100-80gb", "ib-ndr-400g", workload="vgg16", global_batch_size=1024)
+
+
+@pytest.mark.parametrize(
+    ("batch", "taken", "said"),
+    [
+        (1024, 1056, ", if a step may grow from 1,024 to 1,056 samples"),
+        (4096, 4128, ", if a step may grow from 4,096 to 4,128 samples"),
+        (1152, 1152, ""),
+        (128, 96, ", with 96 samples a step: 96 GPUs cannot share 128 equally"),
+    ],
+)
+def test_a_stated_batch_that_more_gpus_cannot_share_is_rounded_and_that_is_said(batch, taken, said):
+    answer = perfmodel.fleets(
+        HAVE, "4 x dgx-a100-80gb", workload="bert-large", global_batch_size=batch, run_time="18h"
+    )
+    (option,) = answer.options
+    assert (answer.have.global_batch_size, option.global_batch_size) == (batch, taken)
+    assert gain_words(answer, option).partition(" x as fast")[2] == said
 
 
 def test_batches_are_said_where_they_differ_smaller_ones_too():

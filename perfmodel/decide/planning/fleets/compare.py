@@ -22,7 +22,11 @@ from perfmodel.decide.planning.fleets.result import (
     WorkValue,
 )
 from perfmodel.decide.planning.fleets.run_times import Length, by_length, from_today, run_check, samples_of
-from perfmodel.decide.planning.fleets.same_batch import steps_of_other_batches, steps_of_same_batch
+from perfmodel.decide.planning.fleets.same_batch import (
+    steps_of_larger,
+    steps_of_other_batches,
+    steps_of_same_batch,
+)
 from perfmodel.decide.planning.fleets.spread import interval_of, ratio_of
 from perfmodel.decide.planning.fleets.step import FleetStep, Part, Policy, Refused, steps_of
 from perfmodel.decide.planning.fleets.verdict import notes_of, words_of
@@ -93,7 +97,7 @@ def fleets(
         try:
             larger = joined(read_fleet(have, catalogue), catalogue, addition, fleet.network)
             refused = []
-            steps = steps_of(job, larger, refused)
+            steps = steps_of_larger(job, larger, refused)
             options += [_option(case, step, addition, not buy) for step in steps]
             left_out += _without(refused, addition.words)
         except InputError as error:

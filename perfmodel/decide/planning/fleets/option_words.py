@@ -46,6 +46,8 @@ def gain_words(answer: Fleets, one: FleetOption, in_full: bool = False) -> str:
     speed = one.ratio.words if in_full else one.ratio.speed()
     samples, more = answer.have.global_batch_size, one.global_batch_size
     grown = f", if a step may grow from {samples:,} to {more:,} samples" if more > samples else ""
+    if more < samples and not one.layout:
+        grown = f", with {more:,} samples a step: {one.gpus:,} GPUs cannot share {samples:,} equally"
     if today is None or run is None:
         return f"{speed}{grown}"
     if answer.run_time is None:

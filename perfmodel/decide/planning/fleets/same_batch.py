@@ -6,10 +6,27 @@ import math
 
 from perfmodel.core.errors import InputError
 from perfmodel.decide.planning.fleets.job import Job
-from perfmodel.decide.planning.fleets.step import FleetStep, steps_of
+from perfmodel.decide.planning.fleets.step import FleetStep, Refused, steps_of
+from perfmodel.decide.planning.fleets.written import Fleet
 
 TIMES = (4, 16)
 """Other batches that are tried where nobody says which one a job has, as multiples of the default."""
+
+
+def steps_of_larger(job: Job, fleet: Fleet, refused: list[Refused]) -> list[FleetStep]:
+    """Return the steps of a larger fleet; of a batch that its GPUs cannot share equally, of the nearest.
+
+    Parameters and errors as of ``steps_of``.
+    """
+    try:
+        return steps_of(job, fleet, refused)
+    except InputError as error:
+        unit, batch = fleet.gpus * (job.scenario.accumulation_steps or 1), job.scenario.global_batch_size
+        is_indivisible = any(problem.code == "batch.indivisible" for problem in error.problems)
+        if not is_indivisible or batch is None:
+            raise
+        refused.clear()
+        return steps_of(job.with_batch(nearest_multiple(batch, unit)), fleet, refused)
 
 
 def steps_of_same_batch(job: Job, step: FleetStep, before: FleetStep) -> tuple[FleetStep, FleetStep] | None:
