@@ -123,7 +123,11 @@ def test_a_question_that_lacks_something_says_so_and_opens_no_page(said, wanted)
     given = {name: value for name, value in said.items() if value}
     test = opened(FIRST[0], train="llama-3-70b", **given)
     assert wanted in [each.value for each in test.caption]
-    assert all(each.disabled for each in test.button if str(each.key).startswith("to-"))
+    (first, *_) = [each.key for each in test.button if str(each.key).startswith("to-")]
+    asked = dict(test.query_params)
+    sound(test.button(key=first).click().run())
+    assert [each.value for each in test.warning] == [wanted]
+    assert asked.items() <= dict(test.query_params).items()  # of this page
 
 
 def test_a_listing_can_be_pasted_where_a_run_is_asked_about():

@@ -148,7 +148,7 @@ def test_the_limit_of_gpus_is_named_with_what_more_would_keep():
     size, time, cost = more.plan["world_size"], more.plan["run_time"], more.plan["cost"]
     with_more = f"It would be 80 % likely with {size:,} GPUs (--max-gpus {more.value}) and a budget of $"
     assert with_more in first
-    assert f", in {duration(time)} for {dollars(cost)}" in first
+    assert f", expected to take {duration(time)} and {dollars(cost)}" in first
     kept = goal.model_copy(update={"max_gpus": more.value, "budget": more.along_with["budget"][1]})
     assert search(kept).met
     assert more.value == rounded_gpus(size)

@@ -136,18 +136,18 @@ def page() -> None:
     lacking = start_fields.lacking(on, picked, has_file, bool(named_by_listing()))
     with place:
         asks_network = bool(start_fields.network_question(picked, session_hardware.catalogue()))
+        asked = False
         labels = start_fields.answers(on, has_tokens, picked.get("of-gpus", 1), asks_network)
         for index, (label, leads_to) in enumerate(labels.items()):
-            if st.button(
-                label,
-                type="secondary" if index else "primary",
-                key=f"to-{leads_to}",
-                disabled=bool(lacking),
-            ):
+            # never greyed: a click out of a field whose text is not taken in yet would be lost
+            if not st.button(label, type="secondary" if index else "primary", key=f"to-{leads_to}"):
+                continue
+            asked = True
+            if not lacking:
                 query = start_fields.query(picked, on, leads_to, session_hardware.catalogue())
                 file_marks.go_to(leads_to, {name: text for name, text in query.items() if asks(name)})
         if lacking:
-            st.caption(lacking)
+            (st.warning if asked else st.caption)(lacking)
     for heading, some in EXAMPLES.items():
         st.caption(heading)
         file_marks.examples(some)

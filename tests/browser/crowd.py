@@ -51,7 +51,9 @@ def question(index: int, answers: int) -> tuple[str, int, str]:
     workload = WORKLOADS[index % len(WORKLOADS)]
     gpus = COUNTS[(answers + index) % len(COUNTS)]
     answer = predict(Scenario(workload=workload, world_size=gpus))
-    return workload, gpus, samples_per_second(answer, answer.samples_per_second)
+    tokens = answer.tokens_per_second
+    samples = samples_per_second(answer, answer.samples_per_second)
+    return workload, gpus, samples if tokens is None else f"{tokens:,.0f} tokens/s"
 
 
 def together(results: Sequence[CrowdResult]) -> CrowdResult:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from app.looks import labelled
 from app.menu import PAGES
 from perfmodel.core.units import show
 from perfmodel.model.options.scenario import Scenario
@@ -88,7 +89,8 @@ def test_machines_are_added_from_the_first_page_as_by_the_command(window, invoke
     ]
     page.wait_for_selector(f"strong:has-text('{card['advice'][:20]}')")
     said = window.settled().locator(".st-key-answer-card").inner_text()
-    assert card["advice"] in " ".join(said.split())  # reasons are a list, and units keep to their numbers
+    # reasons are a list, and units keep to their numbers
+    assert labelled(card["advice"]) in " ".join(said.split())
 
 
 def test_changing_gpus_gives_what_the_command_line_prints(window, invoke):

@@ -73,10 +73,10 @@ class Alternative(NamedTuple):
 
     @property
     def outcome(self) -> str:
-        """Time and cost of the plan, behind a comma, where more GPUs are what it needs; else empty."""
+        """Expected time and cost of the plan, behind a comma, where it needs more GPUs; else empty."""
         if not self.needs_gpus:
             return ""
-        return f", in {duration(self.plan['run_time'])} for {paid_words(self.plan)}"
+        return f", expected to take {duration(self.plan['run_time'])} and {paid_words(self.plan)}"
 
 
 def _change(option: str, default: float | int | str, value: float | int | str) -> str:
