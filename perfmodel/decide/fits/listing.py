@@ -13,7 +13,7 @@ MOST_PLACES = 16
 def largest_words(answer: Fits) -> str:
     """Return the largest batch that fits, in words; where none surely does, how sure the present is."""
     if not answer.largest_batch:
-        return "not even 1 fits"
+        return "not even 1 fits" if answer.fitting is None else "not even 1 fits without a change"
     most, now = counted(answer.largest_batch, "sample"), f"now {answer.batch}"
     if answer.largest_sure_batch == answer.largest_batch:
         return f"{most} ({now})"

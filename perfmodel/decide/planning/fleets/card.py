@@ -204,8 +204,9 @@ def _run(answer: Fleets, one: FleetOption) -> str:
     """
     words, have, check = run_words(one), answer.have, answer.run_check
     if answer.run_time is not None:
-        scaled = ", times the ratio of two predictions, in which their common error cancels"
-        today = f"{words}: your {duration(answer.run_time)}{scaled}" if one.ratio else f"{words} as given"
+        cancels = "times the ratio of two predictions, in which their common error cancels"
+        scaled = f"{_if_grown(answer, one)}: your {duration(answer.run_time)}, {cancels}"
+        today = f"{words}{scaled}" if one.ratio else f"{words} as given"
         return today if check is None else f"{today}; for today {check_words(check)}"
     if one.ratio is None or have.run_time is None or one.run_time_high_80 is None:
         return words
