@@ -47,6 +47,7 @@ class Job:
         if self.scenario.strategy != "all-reduce":
             raise refusal("fleet.strategy", strategy=self.scenario.strategy)
         self._predicted: dict[Any, Prediction] = {}
+        self._with_batch: dict[int, Job] = {}
 
     @cached_property
     def network(self) -> Workload:
@@ -61,11 +62,17 @@ class Job:
         return self.scenario.global_batch_size is None and not is_stated
 
     def with_batch(self, samples: int) -> Job:
-        """Return the same job with a number of samples an iteration, on any number of machines."""
-        other = copy.copy(self)
-        changed = {"global_batch_size": samples, "local_batch_size": None}
-        other.scenario, other._predicted = self.scenario.model_copy(update=changed), {}
-        return other
+        """Return the same job with a number of samples an iteration, on any number of machines.
+
+        It is one job for all who ask: several purchases compare with the present fleet at that batch.
+        """
+        if samples not in self._with_batch:
+            other = copy.copy(self)
+            changed = {"global_batch_size": samples, "local_batch_size": None}
+            other.scenario = self.scenario.model_copy(update=changed)
+            other._predicted, other._with_batch = {}, {}
+            self._with_batch[samples] = other
+        return self._with_batch[samples]
 
     def on(self, group: Group, fleet: Fleet, **changed: Any) -> Prediction:
         """Return the prediction of the job with all accelerators of a fleet replaced by one kind.
