@@ -9,7 +9,7 @@ from app.charts import BLUE, GREY, ORANGE, RED, scale
 from app.figure import Figure
 from perfmodel.core.units import percent, show, show_range
 from perfmodel.decide.diagnosis.answer import DiagnosedSize, Diagnosis
-from perfmodel.decide.diagnosis.card import listed
+from perfmodel.decide.diagnosis.chances import listed
 
 WIDE = 8
 """Largest over least drawn time from which the axis is logarithmic."""
@@ -34,26 +34,42 @@ class _Row(NamedTuple):
     hover: list[str]
     look: tuple[str, str, int]
     """Colour, symbol and size."""
+    legend: str = ""
+    """What its points are; empty where its name says that."""
 
 
 def in_interval(answer: Diagnosis) -> Figure:
     """Return a chart of the iteration time: measured, predicted, with each cause, of published runs."""
     figure = Figure()
+    rows = [row for row in _rows(answer) if row.times]
+    every = [answer.low_80, answer.high_80, *(time for row in rows for time in row.times)]
+    is_wide = max(every) > WIDE * min(every)
+    middle = math.sqrt(min(every) * max(every)) if is_wide else max(every) / 2
+    is_right = answer.low_80 * answer.high_80 < middle**2  # where the number goes beside the bar
     figure.add_scatter(
         x=[answer.low_80, answer.high_80],
         y=[PREDICTED] * 2,
         mode="lines",
         line={"color": BLUE, "width": 12},
         opacity=0.5,
+        name="80 % of such jobs",
         hovertemplate="80 % of such jobs: %{x:.3s}s<extra></extra>",
     )
-    rows = [row for row in _rows(answer) if row.times]
-    every = [answer.low_80, answer.high_80, *(time for row in rows for time in row.times)]
-    is_wide = max(every) > WIDE * min(every)
-    middle = math.sqrt(min(every) * max(every)) if is_wide else max(every) / 2
+    figure.add_scatter(
+        x=[answer.high_80 if is_right else answer.low_80],
+        y=[PREDICTED],
+        mode="text",
+        text=[f"{_INSET}{show(answer.predicted, 's')}{_INSET}"],
+        textposition=f"middle {'right' if is_right else 'left'}",
+        hoverinfo="skip",
+        showlegend=False,
+    )
+    legend = {""}  # the names of rows say what the others are
     for row in rows:
         colour, symbol, size = row.look
         figure.add_scatter(
+            name=row.legend,
+            showlegend=row.legend not in legend,
             x=row.times,
             y=[row.name] * len(row.times),
             mode="markers+text",
@@ -63,13 +79,13 @@ def in_interval(answer: Diagnosis) -> Figure:
             marker={"color": colour, "symbol": symbol, "size": size},
             hovertemplate="%{customdata}<extra></extra>",
         )
+        legend.add(row.legend)
     order = [row.name for row in rows]
     figure.update_yaxes(categoryorder="array", categoryarray=order[::-1], automargin=True)
     figure.update_yaxes(showgrid=False)  # whose lines would run through the labels
     figure.update_xaxes(title=f"iteration time{LOGARITHMIC * is_wide} [s]", **scale(is_wide))
     if not is_wide:
         figure.update_xaxes(rangemode="tozero")
-    figure.update_layout(showlegend=False)
     return figure
 
 
@@ -80,7 +96,13 @@ def _rows(answer: Diagnosis) -> list[_Row]:
     causes = listed(answer, MOST_CAUSES) if answer.verdict in ("slow", "unclear") else []
     return [
         _Row(MEASURED, [answer.measured], [show(answer.measured, "s")], [MEASURED], (RED, "diamond", 15)),
-        _Row(PREDICTED, [answer.predicted], [""], [f"predicted: {predicted}"], (BLUE, "circle", 11)),
+        _Row(
+            PREDICTED,
+            [answer.predicted],
+            [""],
+            [f"predicted: {predicted}"],
+            (BLUE, "circle", 11),
+        ),
         *(
             _Row(
                 cause.name,
@@ -88,6 +110,7 @@ def _rows(answer: Diagnosis) -> list[_Row]:
                 [f"{show(cause.predicted_time, 's')}, {percent(cause.probability)}"],
                 [f"{cause.words} ({cause.change}): {show(cause.predicted_time, 's')}"],
                 (GREY, "square", 10),
+                "with a cause, and its chance",
             )
             for cause in causes
         ),
@@ -97,6 +120,7 @@ def _rows(answer: Diagnosis) -> list[_Row]:
             [""] * len(answer.similar),
             [f"{each.words}: {show(each.value, 's')}" for each in answer.similar],
             (ORANGE, "x", 10),
+            "published runs like it",
         ),
     ]
 

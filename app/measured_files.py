@@ -22,7 +22,7 @@ WIDTH = 720
 """Of the fields [px]."""
 PASTED = "pasted.txt"
 """Name of a file whose text was pasted."""
-TYPED = speed_field("diagnose-measured", "What you measured: 400ms, 3000tok/s/gpu, 19000images/s")
+TYPED = speed_field("diagnose-measured", "What you measured")
 """The field of page Diagnose for a time or rate; the last of this and a file counts."""
 UPLOAD = "measured-file"
 """Key of the upload field."""

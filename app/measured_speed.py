@@ -39,7 +39,7 @@ def speed_field(session: str, label: str) -> Option:
     return option._replace(
         parameter=click.Option(["--measured"], type=_Speed(), help=option.help),
         label=label,
-        usual="a time or a rate",
+        usual="e.g. 400ms, 3000tok/s/gpu or 19000images/s",
         session=session,
         replaces="measured",
     )

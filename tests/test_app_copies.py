@@ -18,7 +18,7 @@ from app.looks import labelled
 from app.plain import plain
 from perfmodel.core.files.resources import folder
 from perfmodel.core.units import percent, show
-from perfmodel.decide.diagnosis.card import LEAST
+from perfmodel.decide.diagnosis.chances import LEAST
 from perfmodel.decide.sensitivity import input_words
 from perfmodel.decide.sensitivity.levers import decision
 from perfmodel.decide.sensitivity.per_sample import effects

@@ -36,21 +36,14 @@ from app.plain import plain
 from app.state import choose, clear, is_open
 from app.titles import job_of
 from perfmodel.core.errors import InputError
-from perfmodel.core.units import counted, percent, show
+from perfmodel.core.units import counted, percent, show, show_range
 from perfmodel.decide.diagnosis.answer import Diagnosis
-from perfmodel.decide.diagnosis.card import (
-    bandwidths,
-    chance_parts,
-    named_causes,
-    own_error,
-    shares,
-    with_cause,
-)
+from perfmodel.decide.diagnosis.card import among, bandwidths, own_error, with_cause
+from perfmodel.decide.diagnosis.chances import chance_parts, named_causes, shares
 from perfmodel.decide.diagnosis.first_action import expected_words, pointers
 from perfmodel.evidence.accuracy.training_rows import shipped_runs
 from perfmodel.evidence.accuracy.transformers.transformer_rows import shipped_transformer_runs
 from perfmodel.interfaces.reports import diagnosed
-from perfmodel.model.prediction.answer_card import LABELS
 
 OF = options("diagnose")
 READ = tuple(OF[name]._replace(session=f"diagnose-{name}") for name in ("collective", "skip"))
@@ -150,15 +143,20 @@ def title(answer: Diagnosis, network: str | None) -> str:
 
 
 def figures(answer: Diagnosis) -> dict[str, answer_card.Shown]:
-    """Return what was measured, and the chance that is said first."""
+    """Return what was measured and predicted, and the chance that nothing is wrong of what is normal.
+
+    Of what is not, the advice has the likeliest cause, and the list of causes has all chances.
+    """
     drawn = {}
-    if iteration := answer_card.cut(answer.card.time):
-        drawn[LABELS["time"]] = iteration
+    if answer.kind == "training":
+        interval = f"80 %: {show_range(answer.low_80, answer.high_80, 's')}"
+        drawn["Measured"] = answer_card.Shown(show(answer.measured, "s"), among(answer.quantile))
+        drawn["Predicted"] = answer_card.Shown(show(answer.predicted, "s"), interval)
     if answer.sizes:
         value = show(answer.measured, "B/s")
         rest = bandwidths(answer.sizes[-1]).removeprefix(f"{value} ")
         drawn["Bus bandwidth"] = answer_card.Shown(value, rest)
-    if answer.verdict != "fast":
+    if answer.verdict == "normal":
         share, of, others = chance_parts(answer)
         label = f"Chance {of}" if of.startswith("that ") else f"Chance of {of}"
         drawn[label] = answer_card.Shown(share, others.lstrip(",; "))
@@ -245,8 +243,7 @@ def page() -> None:
         measured_files.offer_listed()
         offer_adapters(answer)
     if answer.kind == "training":
-        charts.draw(diagnosis_charts.in_interval(answer), "interval", answer.sentence, height=300)
-        st.caption("Bar: 80 % of such jobs. Of each cause the time that it would give, and its chance.")
+        charts.draw(diagnosis_charts.in_interval(answer), "interval", answer.sentence, height=340)
     else:
         charts.draw(diagnosis_charts.over_sizes(answer), "sizes", answer.sentence)
         if answer.above_ports:

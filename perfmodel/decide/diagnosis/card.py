@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
-from perfmodel.core.sentences import capitalised, in_sentences
+from perfmodel.core.sentences import capitalised, in_a_list, in_sentences
 from perfmodel.core.units import per_cent, percent, show, show_range, three_digits
 from perfmodel.decide.assumed_adapters import with_assumed, with_others
 from perfmodel.decide.diagnosis.answer import (
@@ -13,18 +14,18 @@ from perfmodel.decide.diagnosis.answer import (
     DiagnosedSize,
     Diagnosis,
     Pace,
+    TurningDefault,
 )
+from perfmodel.decide.diagnosis.chances import LEAST, chance, listed, named_causes, nothing_wrong
 from perfmodel.decide.diagnosis.first_action import (
-    LISTED,
     checks,
+    flag_of,
     likeliest_words,
     lookups,
 )
 from perfmodel.decide.diagnosis.verdict_rule import faults_of, is_nothing_likeliest, verdict_of
 from perfmodel.model.prediction.answer_card import Card
 
-LEAST = 0.05
-"""Least probability of a cause that is named."""
 NEAR = 0.1
 """Relative distance below an interval up to which a bandwidth is just under it."""
 AS_MEASURED = 0.05
@@ -49,7 +50,7 @@ def with_card(limit: str, rests_on: str, pace: Pace, **fields: Any) -> Diagnosis
             advice=_advice(made),
             machines=made.job,
             time="" if made.kind == "collective" else _reached(made),
-            chance=_chance(made),
+            chance=chance(made),
             limit="" if pace == "slow" else limit,
             rests_on=rests_on,
         ),
@@ -73,7 +74,8 @@ def _advice(answer: Diagnosis) -> str:
     if answer.verdict == "fast":
         return in_sentences((_verdict(answer), "check that the job is stated as it ran", _taken(answer)))
     first = [f"{'then' if place else 'first'}: {each}" for place, each in enumerate(lookups(answer))]
-    then = [f"{'then' if first else 'first'}: {action}" for action in checks(answer)]
+    action, *meaning = checks(answer) or [""]
+    then = [f"{'then' if first else 'first'}: {action}", *meaning] if action else []
     verdict = _verdict(answer), _with_others(answer), None if first else _nothing_to_do(answer)
     return in_sentences((*verdict, *first, _cause(answer), *then, _taken(answer)))
 
@@ -114,12 +116,24 @@ _HEADS = {"slow": "Slow", "unclear": "Unclear", "fast": "Faster than predicted"}
 
 
 def _verdict(answer: Diagnosis) -> str:
+    """Return the verdict as a clause, after the options left open on which it turns, with their defaults."""
+    turns = _conditions(answer)
+    said = _verdict_if(answer, turns)
+    if not turns:
+        return said
+    stop = ":" if answer.kind == "training" else ";"  # the verdict of a listing has a colon itself
+    options = in_a_list(map(flag_of, turns))
+    return f"Depends on {options}, which {'were' if len(turns) > 1 else 'was'} not given{stop} {_lower(said)}"
+
+
+def _verdict_if(answer: Diagnosis, turns: Sequence[TurningDefault]) -> str:
     """Return the verdict as a clause, with the defaults that it turns on."""
-    condition = _condition(answer)
+    words = f" if {' and '.join(turn.words for turn in turns)}, the default{'s' * (len(turns) > 1)}"
+    condition = words if turns else ""
     if answer.kind == "collective":
         said = listing_verdict(answer)
         if answer.adapters is not None:
-            said = f"{with_assumed(answer.adapters.taken)} {said[0].lower()}{said[1:]}"
+            said = f"{with_assumed(answer.adapters.taken)} {_lower(said)}"
         return f"{said}{condition and ','}{condition}{_unexplained(answer)}"
     if answer.verdict == "normal":
         return f"Normal{condition or ' for this job'}"
@@ -128,6 +142,17 @@ def _verdict(answer: Diagnosis) -> str:
     if answer.verdict == "fast":
         head = f"{_HEADS['fast']} ({_times(1 / ratio)} as fast)"
     return f"{head}{condition}{_unexplained(answer)}"
+
+
+def _conditions(answer: Diagnosis) -> list[TurningDefault]:
+    """Return the defaults that the verdict holds for, but for adapters, which are said with it."""
+    first = "nics" if answer.adapters else None
+    return [turn for turn in answer.turns if turn.option != first]
+
+
+def _lower(said: str) -> str:
+    """Return a clause that goes on another."""
+    return f"{said[0].lower()}{said[1:]}"
 
 
 def _unexplained(answer: Diagnosis) -> str:
@@ -147,13 +172,6 @@ def _times(ratio: float) -> str:
     ('4 x', '1.15 x', '1,500 x')
     """
     return f"{three_digits(float(f'{ratio:.2g}' if ratio >= 2 else f'{ratio:.3g}'))} x"
-
-
-def _condition(answer: Diagnosis) -> str:
-    """Return the defaults that the verdict holds for, with a space before; empty where it turns on none."""
-    first = "nics" if answer.adapters else None
-    turns = [turn.words for turn in answer.turns if turn.option != first]
-    return f" if {' and '.join(turns)}, the default{'s' * (len(turns) > 1)}" if turns else ""
 
 
 def _cause(answer: Diagnosis) -> str | None:
@@ -254,42 +272,6 @@ def among(quantile: float) -> str:
     return f"{order} than {percent(share)} of such runs"
 
 
-def listed(answer: Diagnosis, most: int) -> list[DiagnosedCause]:
-    """Return the causes that are named: the likeliest, and other values on which the verdict turns."""
-    turning = tuple(f"--{turn.option.replace('_', '-')} " for turn in answer.turns)
-
-    def turns(cause: DiagnosedCause) -> bool:
-        return bool(turning) and (cause.is_assumption or cause.change.startswith(turning))
-
-    return [cause for index, cause in enumerate(answer.causes) if index < most or turns(cause)]
-
-
-def shares(answer: Diagnosis, most: int) -> list[tuple[float, str | DiagnosedCause]]:
-    """Return what may be the case with its probabilities, which sum to 1: a cause, or else its words.
-
-    That nothing is wrong comes first where it is the likeliest, else last.
-
-    Parameters
-    ----------
-    most : number of causes that are named, as of ``listed``
-    """
-    named = listed(answer, most)
-    rest = [cause for cause in answer.causes if cause not in named]
-    rows: list[tuple[float, str | DiagnosedCause]] = [(cause.probability, cause) for cause in named]
-    if rest:
-        rows.append((sum(cause.probability for cause in rest), _others(len(rest))))
-    rows.append((answer.unknown, "none of these causes"))
-    is_likeliest = answer.normal >= max(share for share, _ in rows)
-    rows.insert(0 if is_likeliest else len(rows), (answer.normal, nothing_wrong(answer)))
-    return rows
-
-
-def named_causes(answer: Diagnosis) -> int:
-    """Return how many causes are worth a name: those of at least ``LEAST``, where something is wrong one."""
-    count = sum(cause.probability >= LEAST for cause in answer.causes)
-    return max(count, int(bool(answer.causes) and answer.verdict != "normal"))
-
-
 def with_cause(cause: DiagnosedCause) -> str:
     """Return how long what was measured would take with a cause, against how long it took, as a clause."""
     what = "an iteration" if cause.message_bytes is None else show(cause.message_bytes, "B")
@@ -326,62 +308,4 @@ def own_error(answer: Diagnosis) -> str | None:
     return (
         f"{over}: a cause that predicts under {show(least, 's')} hardly explains the "
         f"{show(answer.measured, 's')} alone, but may with another"
-    )
-
-
-def _others(count: int) -> str:
-    """Return causes that are not named, in words that say how many, as lists name more or fewer."""
-    return f"one of {count} other causes we know" if count > 1 else "another cause we know"
-
-
-def _chance(answer: Diagnosis) -> str:
-    """Return the probabilities that nothing is wrong, that it is a cause we know, and that it is none.
-
-    None of a listing or run that is too fast: causes only slow down.
-    """
-    if answer.verdict == "fast":
-        return "no cause that we know makes it faster"
-    share, of, others = chance_parts(answer)
-    return f"{share} {of}{others}"
-
-
-def nothing_wrong(answer: Diagnosis) -> str:
-    """Return what ``normal`` is the probability of, as a clause."""
-    return f"nothing is wrong{_as_assumed(answer)}"
-
-
-def _as_assumed(answer: Diagnosis) -> str:
-    """Return that the job or the machines are as assumed, to follow that nothing is wrong.
-
-    Empty where nothing was assumed that may be otherwise.
-    """
-    if not answer.turns and not any(cause.is_assumption for cause in answer.causes):
-        return ""
-    return f" and the {_SUBJECTS[answer.kind]} as assumed"
-
-
-_SUBJECTS = {"collective": "machines are", "training": "job is"}
-
-
-def chance_parts(answer: Diagnosis) -> tuple[str, str, str]:
-    """Return the chance that is said first, what it is of, and the other chances.
-
-    That what was assumed is otherwise is said by itself: nothing is wrong then.
-    Where a cause is likelier than that nothing is wrong, the likeliest comes first.
-    """
-    first = answer.causes[0] if answer.causes else None
-    share, known = percent(answer.normal), faults_of(answer.causes)
-    causes = f"{percent(sum(known))} one of the {len(known)} causes we know"
-    other = f"{percent(answer.unknown)} another cause"
-    is_first = first is not None and first.probability > max(answer.normal, LEAST)
-    own = [cause for cause in answer.causes if cause.is_assumption and not (is_first and cause is first)]
-    assumed = [cause.probability for cause in own]
-    if sum(assumed) >= LISTED:
-        other += f", {percent(sum(assumed))} that the {_SUBJECTS[answer.kind]} not as assumed"
-    if first is None or not is_first:
-        return share, "that nothing is wrong", f"{_as_assumed(answer)}; {causes}, {other}"
-    return (
-        percent(first.probability),
-        first.name,
-        f"; {causes}, {other}, {share} that {nothing_wrong(answer)}",
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from perfmodel.core.sentences import capitalised, in_a_list
 from perfmodel.core.units import percent, show, show_range
-from perfmodel.decide.diagnosis.answer import DiagnosedCause, Diagnosis, NextMeasurement
+from perfmodel.decide.diagnosis.answer import DiagnosedCause, Diagnosis, NextMeasurement, TurningDefault
 from perfmodel.decide.diagnosis.assumptions import ADAPTERS
 from perfmodel.decide.diagnosis.next_listing import NOT_TESTED
 
@@ -27,10 +27,21 @@ TRACE = "trace a step and look for what takes longer than predicted (page Trace,
 """What to do about a run that no cause we know explains."""
 
 
+INSIDE = "within the 80 % interval"
+"""What a run is with which nothing is wrong, as its time may still differ from the predicted one."""
+
+
+def flag_of(turn: TurningDefault) -> str:
+    """Return the option of a default as it is typed."""
+    return f"--{turn.option.replace('_', '-')}"
+
+
 def lookups(answer: Diagnosis) -> list[str]:
     """Return what to look up first, as clauses: what was assumed, where the verdict turns on it."""
+    is_run = answer.kind == "training"
     options = [
-        f"--{turn.option.replace('_', '-')} (with {turn.other_words} it is {turn.verdict})"
+        f"{flag_of(turn)} (with {turn.other_words} it is "
+        f"{INSIDE if is_run and turn.verdict == 'normal' else turn.verdict})"
         for turn in answer.turns
     ]
     actions = [f"give {in_a_list(options)}"] if options else []
@@ -40,7 +51,7 @@ def lookups(answer: Diagnosis) -> list[str]:
 
 
 def checks(answer: Diagnosis) -> list[str]:
-    """Return what to do about a slow measurement, at most one clause.
+    """Return what to do about a slow measurement, as clauses: the action, and what is left to it.
 
     The likeliest cause has its own check; where it is not likelier than that none is known, or another is as
     likely, a measurement tells them apart.  Where none does, a run is traced, and of a listing the likeliest
@@ -57,7 +68,7 @@ def checks(answer: Diagnosis) -> list[str]:
         return [] if check.is_assumption and lookups(answer) else [check.next]
     if measurement is not None and len(pointers(measurement.expected, answer)) > 1:
         outcomes = _outcomes(measurement, answer)
-        return [TRACE if outcomes is None else f"run {measurement.words}: {outcomes}"]
+        return [f"run {measurement.words}: {outcomes[0]}", *outcomes[1:]] if outcomes else [TRACE]
     if answer.kind == "training":
         return [TRACE]
     faults = [each for each in answer.causes if not each.is_assumption and each.probability >= LISTED]
@@ -79,11 +90,11 @@ def _telling(answer: Diagnosis, likeliest: Sequence[DiagnosedCause]) -> NextMeas
     return best if best is not None and ratio(best) > CLOSE else None
 
 
-def _outcomes(measurement: NextMeasurement, answer: Diagnosis) -> str | None:
-    """Return the results that a measurement may have, each with the causes that it points to.
+def _outcomes(measurement: NextMeasurement, answer: Diagnosis) -> list[str]:
+    """Return the results that a measurement may have, as clauses with the causes that each points to.
 
     A result that only causes give that do not explain what was measured rules the others out, and says what
-    is left then.  None where no cause explains it.
+    is left then.  Empty where no cause explains it.
     """
     strong, weak = [], []
     groups = _groups(measurement.expected, answer)
@@ -95,21 +106,23 @@ def _outcomes(measurement: NextMeasurement, answer: Diagnosis) -> str | None:
         else:
             weak.append(value)
     if not strong:
-        return None
+        return []
     (first, of_first), *others = strong
-    said = [f"{first} would point to {', '.join(of_first)}"]
+    took = show(answer.measured, "s")
+    how = f" ({took} times the predicted change)" if answer.kind == "training" else ""
+    said = [f"{first}{how} would point to {', '.join(of_first)}"]
     said += [f"{value} to {', '.join(of)}" for value, of in others]
-    if weak:
-        out = in_a_list(name for _, names in strong for name in names)
-        tested = {id for _, of in groups for id in of}
-        left = [each.name for each in answer.causes if explains(each, answer) and each.id not in tested]
-        rest = (
-            f"and leave {in_a_list(left)}; if it is not that, {TRACE}"
-            if left
-            else f"and no other cause that we know explains {show(answer.measured, 's')} alone: then {TRACE}"
-        )
-        said.append(f"{' or '.join(weak)} would rule out {out}{'' if left else ','} {rest}")
-    return "; ".join(said)
+    if not weak:
+        return ["; ".join(said)]
+    tested = {id for _, of in groups for id in of}
+    left = [each.name for each in answer.causes if explains(each, answer) and each.id not in tested]
+    out = in_a_list(name for _, names in strong for name in names)
+    rest = (
+        f" and leave {in_a_list(left)}; if it is not that, {TRACE}"
+        if left
+        else f", and no other cause that we know explains {took} alone: then {TRACE}"
+    )
+    return ["; ".join(said), f"{' or '.join(weak)} would rule out {out}{rest}"]
 
 
 def explains(cause: DiagnosedCause, answer: Diagnosis) -> bool:

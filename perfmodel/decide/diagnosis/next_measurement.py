@@ -11,7 +11,7 @@ from perfmodel.decide.diagnosis.changes import Change, predicted
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction
-from perfmodel.model.setting.resolve import Setting
+from perfmodel.model.setting.resolve import Setting, resolve
 
 SHOWN = 3
 """Measurements that are listed."""
@@ -20,13 +20,15 @@ TELLING = 0.02
 
 
 class Explained(NamedTuple):
-    """A cause of a slow run, or that nothing is wrong."""
+    """What may explain a slow run: a cause, that something was assumed wrongly, or that nothing is wrong."""
 
     probability: float
     change: Change
     """Its likeliest form."""
     time: float
     """Predicted iteration time with the whole change [s]."""
+    is_assumption: bool = False
+    """Whether the job ran with the changed options, and so do the further runs of it."""
 
 
 class _Experiment(NamedTuple):
@@ -44,7 +46,8 @@ def next_measurements(
     """Return further runs, that which tells the causes apart best first.
 
     The expected time of a run under a cause is the measured one times the predicted ratio: what the model
-    misses of this job it misses of its neighbours too.
+    misses of this job it misses of its neighbours too.  If the job is not as it was taken, neither are the
+    further runs of it.
 
     Parameters
     ----------
@@ -54,12 +57,20 @@ def next_measurements(
     catalogue : hardware
     """
     measurements = []
-    for experiment in _experiments(scenario, setting):
+    own = {each.words: each for each in _experiments(scenario, setting)}
+    otherwise = {
+        cause: _experiments_otherwise(scenario, each.change, catalogue)
+        for cause, each in causes.items()
+        if each.is_assumption
+    }
+    for words, experiment in own.items():
         known: dict[tuple[Any, ...], Prediction | None] = {}
         expected: dict[str, float] = {}
         weights: dict[str, float] = {}
-        for cause, (probability, change, now) in causes.items():
-            options = dict(change.options) | dict(experiment.options)
+        for cause, (probability, change, now, _) in causes.items():
+            if (of_job := otherwise.get(cause, own).get(words)) is None:
+                continue
+            options = dict(change.options) | dict(of_job.options)
             of = tuple(options.items())
             if of not in known:
                 known[of] = predicted(scenario, options, catalogue)
@@ -84,6 +95,14 @@ def spread_of(expected: Mapping[str, float], weights: Mapping[str, float]) -> fl
     logs = {cause: math.log(time) for cause, time in expected.items()}
     mean = sum(weights[cause] * log for cause, log in logs.items()) / whole
     return math.sqrt(sum(weights[cause] * (log - mean) ** 2 for cause, log in logs.items()) / whole)
+
+
+def _experiments_otherwise(
+    scenario: Scenario, change: Change, catalogue: Catalogue
+) -> dict[str, _Experiment]:
+    """Return the runs of a job that is not as it was taken, by their words."""
+    job = scenario.model_copy(update=dict(change.options))
+    return {each.words: each for each in _experiments(job, resolve(job, catalogue))}
 
 
 def _experiments(scenario: Scenario, setting: Setting) -> Iterator[_Experiment]:

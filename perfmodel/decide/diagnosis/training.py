@@ -43,7 +43,7 @@ from perfmodel.model.setting.resolve import Setting, resolve
 from perfmodel.workloads import workload
 
 SHOWN = 4
-"""Causes that the next measurements tell apart."""
+"""Faults that the next measurements tell apart."""
 
 
 class _Completed(NamedTuple):
@@ -308,9 +308,18 @@ def _density(
 
 
 def _explained(causes: list[Weighed]) -> dict[str, Explained]:
-    """Return the causes that a further run tells apart, by their ids: what was assumed can be looked up."""
+    """Return what a further run tells apart, by its id: the likeliest faults, and what was assumed."""
     wrong = [each for each in causes if not each.suspect.is_assumption]
-    return {each.suspect.id: Explained(each.probability, each.change, each.time) for each in wrong[:SHOWN]}
+    told = [*wrong[:SHOWN], *(each for each in causes if each.suspect.is_assumption)]
+    return {
+        each.suspect.id: Explained(
+            each.probability,
+            each.change,
+            each.change.time(each.prediction),
+            each.suspect.is_assumption,
+        )
+        for each in told
+    }
 
 
 def _cause(each: Weighed, measured: float) -> DiagnosedCause:

@@ -9,7 +9,8 @@ from rich.console import Console
 
 from perfmodel.core.sentences import sentence
 from perfmodel.core.units import percent, show
-from perfmodel.decide.diagnosis.card import LEAST, named_causes, own_error, shares, with_cause
+from perfmodel.decide.diagnosis.card import own_error, with_cause
+from perfmodel.decide.diagnosis.chances import LEAST, named_causes, shares
 from perfmodel.decide.diagnosis.first_action import expected_words, pointers
 from perfmodel.interfaces.cli.render import LABEL, console, lines_to, show_card, table
 from perfmodel.interfaces.reports.diagnosed import sizes, terms

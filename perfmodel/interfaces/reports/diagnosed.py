@@ -5,7 +5,8 @@ from __future__ import annotations
 from perfmodel.core.records.options import Described
 from perfmodel.core.units import percent, show, show_range
 from perfmodel.decide.diagnosis.answer import Diagnosis
-from perfmodel.decide.diagnosis.card import listed, own_error, shares, with_cause
+from perfmodel.decide.diagnosis.card import own_error, with_cause
+from perfmodel.decide.diagnosis.chances import listed, shares
 from perfmodel.decide.diagnosis.first_action import pointers
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.given import given, in_short
