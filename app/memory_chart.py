@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import perfmodel.model.transformers.memory as transformers_memory
@@ -41,18 +42,27 @@ SHORT = {
     "whole_batch": "others' samples",
 }
 """Use of memory -> a label short enough for a phone, where ``ROWS`` has a longer one."""
+MEANING = {
+    "other": "gathered: weights of the layers at work, which GPUs bring together from their shares",
+    "reserved": "context: what the driver and its libraries take",
+    "allocator": "fragments: what PyTorch's allocator rounds up or cannot use",
+}
+"""Use of memory -> what its short label means, where that needs saying."""
 OTHERWISE = OLIVE, "/"
 UNNAMED = "in all"
 """Label of the whole memory in saved answers without rows."""
 FULLEST = "the fullest GPU"
+ABREAST = 2
+"""Entries of the legend next to each other on a phone; sizes of so many bars are in the legend."""
 HALF = 0.25
 """Half the height of a bar; bars are 1 apart."""
 ROOM = 0.7
 """Largest end of an interval, over the widest of the picture, that has room for its text behind it."""
-BEYOND = "rgba(213, 94, 0, 0.3)"
-"""Colour over what a bar needs beyond the capacity."""
-HEAD, FOOT, EACH, INTERVAL = 86, 56, 92, 36
-"""Heights of the legend, of the axis, of a bar with its texts, and of an interval below it [px]."""
+CLEAR = "rgba(0, 0, 0, 0)"
+"""Fill of the frame of what a bar needs beyond the capacity: a colour would make its texts illegible."""
+HEAD, LINE, FOOT, EACH, INTERVAL = 30, 19, 56, 92, 44
+"""Heights of the margin on top, of a line of the legend, of the axis, of a bar with its texts, and of an
+interval below it [px]."""
 
 
 class MemoryBar(NamedTuple):
@@ -66,6 +76,8 @@ class MemoryBar(NamedTuple):
     """Probability that the case fits."""
     interval: tuple[float, float] | None = None
     """80 % interval of the memory needed [B]; None where it is not drawn."""
+    host: float = 0.0
+    """Memory that it takes of each host [B]."""
 
     @property
     def widest(self) -> float:
@@ -89,7 +101,8 @@ class MemoryBar(NamedTuple):
         >>> MemoryBar({"weights": 8 * 2.0**30}, 16 * 2.0**30, 0.99).words
         'fits: 8.0 of 16.0 GiB'
         """
-        return f"{verdict(self.probability)}: {self.needed / GIB:.1f} of {self.capacity / GIB:.1f} GiB"
+        host = f", host {self.host / GIB:.1f} GiB" if self.host else ""
+        return f"{verdict(self.probability)}: {self.needed / GIB:.1f} of {self.capacity / GIB:.1f} GiB{host}"
 
 
 def of_prediction(prediction: Prediction) -> MemoryBar:
@@ -118,8 +131,15 @@ def draw_memory(bars: Mapping[str, MemoryBar], name: str, of: str = FULLEST) -> 
     """
     cases = "; ".join(f"{case} {bar.words}" if case else bar.words for case, bar in bars.items())
     each = EACH + INTERVAL * any(bar.interval is not None for bar in bars.values())
-    height = HEAD + FOOT + each * len(bars)
+    uses = {use for bar in bars.values() for use, size in bar.rows.items() if size}
+    height = HEAD + LINE * math.ceil(len(uses) / ABREAST) + FOOT + each * len(bars)
     return draw(memory_bars(bars, of), name, f"Memory of {of}: {cases}", height=height)
+
+
+def meanings(bars: Collection[MemoryBar]) -> str:
+    """Return what the short labels of the uses of memory in some bars mean; empty where none needs it."""
+    drawn = {use for bar in bars for use, size in bar.rows.items() if size}
+    return "; ".join(words for use, words in MEANING.items() if use in drawn)
 
 
 def memory_bars(bars: Mapping[str, MemoryBar], of: str = FULLEST) -> Figure:
@@ -144,9 +164,9 @@ def memory_bars(bars: Mapping[str, MemoryBar], of: str = FULLEST) -> Figure:
             x=sizes,
             width=2 * HALF,
             orientation="h",
-            name=f"{label} {_short(max(sizes))} GiB" if sum(map(bool, sizes)) == 1 else label,
+            name=f"{label} {' / '.join(map(_short, sizes))} GiB" if len(sizes) <= ABREAST else label,
             marker={**filled((colour, pattern)), "line": {"color": "white", "width": 1}},
-            text=[f"{label} {_short(size)}" if size else "" for size in sizes],
+            text=[f"{label} {_short(size)}" if size and not pattern else "" for size in sizes],
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
@@ -202,8 +222,8 @@ def _limits(figure: Figure, bars: list[MemoryBar]) -> None:
                 x1=bar.needed / GIB,
                 y0=place - HALF,
                 y1=place + HALF,
-                fillcolor=BEYOND,
-                line={"color": RED, "width": 2},
+                fillcolor=CLEAR,
+                line={"color": RED, "width": 3},
             )
         figure.add_annotation(
             x=bar.capacity / GIB,
@@ -254,7 +274,7 @@ def _interval(figure: Figure, place: int, interval: tuple[float, float], widest:
 def _short(gib: float) -> str:
     """Return a size [GiB] with one decimal, below 1 with two significant digits.
 
-    >>> _short(12.34), _short(0.0476)
-    ('12.3', '0.048')
+    >>> _short(12.34), _short(0.0476), _short(0.0)
+    ('12.3', '0.048', '0')
     """
     return f"{gib:.1f}" if gib >= 1 else f"{gib:.2g}"

@@ -134,15 +134,26 @@ def test_fits_draws_the_interval_of_the_need_and_the_advised_change():
     answer = fits(**given, sequence_length=1024)
     assert answer.fitting is not None
     figure = drawn(test, "memory")
-    (interval,) = [trace["x"] for trace in figure["data"] if trace["name"] == "80 %"]
-    assert (interval[0] * GIB, interval[-1] * GIB) == pytest.approx((answer.low_80, answer.high_80))
+    intervals = [trace["x"] for trace in figure["data"] if trace["name"] == "80 %"]
+    change = answer.fitting
+    for ends, of in zip(intervals, (answer, change), strict=True):
+        assert (ends[0] * GIB, ends[-1] * GIB) == pytest.approx((of.low_80, of.high_80))
+        assert of.low_80 < of.bytes < of.high_80
     bars = [trace for trace in figure["data"] if trace["type"] == "bar"]
     needed = [sum(bar["x"][place] for bar in bars) * GIB for place in (0, 1)]
-    assert needed == pytest.approx([answer.bytes, answer.fitting.bytes])
+    assert needed == pytest.approx([answer.bytes, change.bytes])
+    weights = next(bar for bar in bars if bar["name"].startswith("weights "))
+    assert [size * GIB for size in weights["x"]] == pytest.approx(
+        [answer.places[0].rows["weights"], change.rows["weights"]]
+    )
+    assert not any(any(bar["text"]) for bar in bars if bar["marker"]["pattern"]["shape"])  # nor read there
     _, second, *sizes = [note["text"] for note in figure["layout"]["annotations"]]
     assert second.startswith("<b>with the change:</b> fits")
-    ends = f"{answer.low_80 / GIB:.1f} to {answer.high_80 / GIB:.1f} GiB"
-    assert sizes == ["24.0 GiB available, 2.3 too few", "24.0 GiB available", f"80 %: {ends}"]
+    assert second.endswith(f", host {change.host_bytes / GIB:.1f} GiB")
+    ends = [f"80 %: {of.low_80 / GIB:.1f} to {of.high_80 / GIB:.1f} GiB" for of in (answer, change)]
+    assert sizes == ["24.0 GiB available, 2.3 too few", "24.0 GiB available", *ends]
+    assert "zero3: replicas share weights, gradients and optimizer; " in words(test)
+    assert "Gathered: weights of the layers at work" in words(test)
     figures = next(each.body for each in test.get("html") if '<div class="answer-figures"' in each.body)
     assert "GiB of each machine" in figures
     assert "not known" not in figures

@@ -211,7 +211,8 @@ def test_what_the_software_does_is_advised_before_what_it_is_not_known_to_do() -
     assert f"take {change_words(known.options)}: it then fits with over 99 %" in advice
     assert f"Or else {change_words(unknown.options)}: {percent(unknown.fits_probability)}, " in advice
     assert f"known to do, 2 GPUs fit it with {percent(near.fits_probability)} at most." in advice
-    assert " GPU time (a step of 4 samples takes " in advice  # of more GPUs, where it comes from
+    # of more GPUs, where it comes from
+    assert " as much GPU time as without it (a step of 4 samples takes " in advice
     assert known.limit.startswith("communication, ")
     assert f": {known.limit})" in advice
     assert "perfmodel fits" in predict(**QLORA).card.advice

@@ -161,7 +161,10 @@ def test_it_is_the_first_advice_where_it_is_known_to_work():
     answer = fits(**QLORA)
     assert answer.changes[0].options == {"offload": "weights"}
     advice = answer.card.advice
-    assert "take weights and optimizer in host memory (offload_params): it then fits with over 99 %" in advice
+    assert (
+        "take weights and optimizer in host memory (FSDP's offload_params): it then fits with over 99 %"
+        in advice
+    )
     assert (
         "39.9 GiB of each machine's host memory (how much it has is not known: state --host-memory)" in advice
     )

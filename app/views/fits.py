@@ -30,8 +30,9 @@ from perfmodel.decide.fits.listing import (
     unstarted_words,
 )
 from perfmodel.decide.fits.ways import unknown_of
-from perfmodel.decide.fits.words import change_words, cost_words
+from perfmodel.decide.fits.words import change_words, cost_words, gpu_time_words
 from perfmodel.model.options.scenario import SHORT
+from perfmodel.model.transformers.layout_words import meaning
 
 GIB = 2**30
 START = {"workload": "llama-3-8b", "accelerator": "h100-sxm5-80gb", "gpus": 8}
@@ -94,7 +95,7 @@ def changes(answer: Fits, picked: Mapping[str, Any]) -> None:
     others = dict.fromkeys(line for each in answer.changes for line in each.warnings)
     notes = [labelled(line) for line in others if not unknown_of([line])]
     order = sentence(changes_title(answer))
-    time = "GPU time: for as many tokens, over that of the job if it fitted."
+    time = "GPU time: for as many tokens, over that without the change, if it fitted."
     st.caption(plain(" ".join([order, time, *map(sentence, notes)])))
 
 
@@ -123,17 +124,16 @@ def figures(answer: Fits) -> dict[str, answer_card.Shown]:
         words = largest_words(answer)
         largest = answer_card.cut(words) or answer_card.Shown(words, "")
         fast = answer.card.throughput  # empty where even odds are not reached
-        shown = {"Speed": answer_card.with_unit(fast)} if fast else {}
+        shown = {"Speed": _speed(fast)} if fast else {}
         return {**shown, "Largest micro-batch": largest}
-    ends = f" (80 %: {gib(answer.low_80)} to {gib(answer.high_80)})"
-    as_it_is = {"As it is": _needed(answer.bytes, answer.capacity, ends, answer.fits_probability)}
+    as_it_is = {"As it is": _needed(answer, answer.capacity)}
     if fitting is None:
         return as_it_is
     host = fitting.host_memory.partition(" (")[0]  # the advice says where it is not known how much there is
-    speed = answer_card.with_unit(fitting.throughput)
-    time = f"{speed.rest}; a step takes {fitting.time}; {cost_words(fitting.slowdown)} GPU time"
+    speed = _speed(fitting.throughput)
+    time = f"{speed.rest}; a step takes {fitting.time}; {gpu_time_words(fitting.slowdown)} the change"
     return as_it_is | {
-        "With the change": _needed(fitting.bytes, answer.capacity, "", fitting.fits_probability, host),
+        "With the change": _needed(fitting, answer.capacity, host),
         "Speed then": speed._replace(rest=time),
     }
 
@@ -152,23 +152,32 @@ def memory_of(answer: Fits) -> dict[str, memory_chart.MemoryBar]:
         for place in places
     }
     if (change := answer.fitting) is not None:
-        whole = {memory_chart.UNNAMED: change.bytes}
-        chance = change.fits_probability
-        bars["with the change"] = memory_chart.MemoryBar(whole, answer.capacity, chance)
+        interval = change.low_80, change.high_80
+        bars["with the change"] = memory_chart.MemoryBar(
+            change.rows, answer.capacity, change.fits_probability, interval, change.host_bytes
+        )
     return bars
 
 
-def _needed(size: float, capacity: float, ends: str, chance: float, host: str = "") -> answer_card.Shown:
+def _speed(throughput: str) -> answer_card.Shown:
+    """Return a throughput as a figure with its unit."""
+    speed = answer_card.with_unit(throughput)
+    unit, _, rest = speed.rest.partition(" ")
+    return answer_card.Shown(f"{speed.value} {unit}", rest)
+
+
+def _needed(of: Fits | Change, capacity: float, host: str = "") -> answer_card.Shown:
     """Return the memory of a GPU that is needed as a figure, with the capacity and the odds of fitting.
 
     Parameters
     ----------
-    size, capacity, ends : needed and there [B], and the interval as text
-    chance : probability of fitting
+    of : the job, or it with a change
+    capacity : memory that is there [B]
     host : memory of the host as text
     """
-    words = f"of {gib(capacity)} GiB{ends}; fits with {percent(chance)}"
-    return answer_card.Shown(f"{gib(size)} GiB", f"{words}; {host}" if host else words)
+    ends = f"80 %: {gib(of.low_80)} to {gib(of.high_80)}"
+    words = f"of {gib(capacity)} GiB ({ends}); fits with {percent(of.fits_probability)}"
+    return answer_card.Shown(f"{gib(of.bytes)} GiB", f"{words}; {host}" if host else words)
 
 
 def starts(answer: Fits) -> None:
@@ -179,7 +188,7 @@ def starts(answer: Fits) -> None:
     if not lines:
         return
     fits = answer.fits_probability >= answer.confidence
-    with st.expander("How it would be started", expanded=fits or answer.fitting is not None):
+    with st.expander("How it would be started"):
         if not fits and answer.fitting is not None:
             st.caption(plain(f"With {change_words(answer.fitting.options)}, by which it fits."))
         elif not fits:
@@ -202,18 +211,20 @@ def page() -> None:
         st.subheader(plain(f"Does {name} fit on {gpus}?"), anchor=False)
         hidden = () if answer.fits_probability >= answer.confidence else ("time", "memory", "limit")
         answer_card.show(answer.card, figures(answer), hidden)
-        memory_chart.draw_memory(memory_of(answer), "memory", "a GPU")
-        less = labelled(", ".join(f"--{name}" for name in answer.not_stated))
-        narrower = f"; the interval of the memory is less wide with {less}" if less else ""
-        st.caption(plain(f"{answer.headline}. Largest micro-batch: {largest_words(answer)}{narrower}."))
-        changes(answer, request.picked)
-        starts(answer)
-        sharing.here()
-        st.subheader("Examples", anchor=False)
-        file_marks.examples({question: ("fits", query) for question, query in PRESETS.items()})
-        st.caption(
-            "1,024 tokens and a host of 128 GB: as in Answer.AI's published runs on two GPUs of 24 GB."
-        )
+    bars = memory_of(answer)
+    memory_chart.draw_memory(bars, "memory", "a GPU")
+    less = labelled(", ".join(f"--{name}" for name in answer.not_stated))
+    narrower = f"; the interval of the memory is less wide with {less}" if less else ""
+    st.caption(plain(f"{answer.headline}. Largest micro-batch: {largest_words(answer)}{narrower}."))
+    layouts = map(meaning, answer.card.machines.split("; "))
+    if words := "; ".join(filter(None, (memory_chart.meanings(bars.values()), *layouts))):
+        st.caption(plain(sentence(f"{words}.")))
+    changes(answer, request.picked)
+    starts(answer)
+    sharing.here()
+    st.subheader("Examples", anchor=False)
+    file_marks.examples({question: ("fits", query) for question, query in PRESETS.items()})
+    st.caption("1,024 tokens and a host of 128 GB: as in Answer.AI's published runs on two GPUs of 24 GB.")
     show_warnings(answer.warnings)
     with st.container(horizontal=True):
         copy_buttons("fits", request.picked, python, card=answer.card)

@@ -8,7 +8,7 @@ from perfmodel.core.sentences import interval_80
 from perfmodel.core.units import counted, percent, show
 from perfmodel.decide.fits.changes import DEAR
 from perfmodel.decide.fits.ways import is_known, unknown_of
-from perfmodel.decide.fits.words import change_words, cost_words, other_training
+from perfmodel.decide.fits.words import change_words, gpu_time_words, other_training
 from perfmodel.model.prediction.card import unfit_reason, unfit_verdict
 from perfmodel.model.prediction.memory_odds import CERTAIN
 from perfmodel.model.prediction.result import Memory
@@ -42,6 +42,12 @@ class Change(Record):
     """Accelerator-seconds for as many tokens over those of the job, if it fitted: 0.28 for 28 % more [1]."""
     bytes: float
     """Memory that training then needs [B]."""
+    low_80: float
+    """Lower end of the 80 % interval of ``bytes`` [B]."""
+    high_80: float
+    """Upper end of it [B]."""
+    rows: dict[str, float]
+    """What then needs it on the fullest accelerator, by name [B]."""
     fits_probability: float
     """Probability that it then fits [1]."""
     if_as_assumed: str
@@ -147,7 +153,7 @@ def _at_cost(change: Change, job: Job) -> str:
 
     That is accelerator time, of more accelerators with the steps that it comes from, and memory of the hosts.
     """
-    words = f"at {cost_words(change.slowdown)} GPU time"
+    words = f"at {gpu_time_words(change.slowdown)} it"
     if change.more_gpus:
         gpus, batch = change.options["world_size"], change.options.get("global_batch_size")
         samples = "" if batch is None else f" of {counted(batch, 'sample')}"

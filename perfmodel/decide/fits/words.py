@@ -11,8 +11,8 @@ WORDS: dict[tuple[str, Any], str] = {
     ("offload", "optimizer"): f"optimizer {IN_HOST}",
     ("offload", "activations"): f"activations {IN_HOST}",
     ("offload", "both"): f"optimizer and activations {IN_HOST}",
-    ("offload", "weights"): f"weights and optimizer {IN_HOST} (offload_params)",
-    ("offload", "all"): f"weights, optimizer (offload_params) and activations {IN_HOST}",
+    ("offload", "weights"): f"weights and optimizer {IN_HOST} (FSDP's offload_params)",
+    ("offload", "all"): f"weights, optimizer (FSDP's offload_params) and activations {IN_HOST}",
     ("frozen_weights", "nf4"): "NF4 weights",
     ("frozen_weights", "nf4-double"): "double-quantized NF4 weights",
     ("recompute", "selective"): "selective recomputation",
@@ -58,6 +58,16 @@ def cost_words(slowdown: float) -> str:
     if words == per_cent(0.0, 0):
         return "as much"
     return f"{words} {'more' if slowdown >= 0 else 'less'}"
+
+
+def gpu_time_words(slowdown: float) -> str:
+    """Return GPU time with a change over that without, to go before what the change is called.
+
+    >>> gpu_time_words(0.234), gpu_time_words(4.03)
+    ('23 % more GPU time than without', '5.0 x as much GPU time as without')
+    """
+    words = cost_words(slowdown)
+    return f"{words} GPU time {'as' if words.endswith('as much') else 'than'} without"
 
 
 def assumed_length(defaults: Iterable[str], trains_adapters: bool) -> str:

@@ -110,6 +110,42 @@ def options_of_short(text: str) -> dict[str, Any] | None:
     return {**_UNSTATED, **stated}
 
 
+_DEGREES = {
+    "tensor_parallel": "each layer is split over {} GPUs",
+    "pipeline_parallel": "{} pipeline stages",
+    "virtual_stages": "{} virtual stages of each",
+    "context_parallel": "each sequence is split over {} GPUs",
+    "expert_parallel": "experts are split over {} GPUs",
+    "expert_tensor_parallel": "each expert is split over {} GPUs",
+    "data_parallel": "{} data-parallel replicas",
+}
+_SHARED = ("optimizer", "gradients and optimizer", "weights, gradients and optimizer")
+"""What replicas share among them, of zero1, zero2 and zero3."""
+
+
+def meaning(text: str) -> str:
+    """Return what the words of ``short`` mean, as a clause; empty where the text is no layout.
+
+    >>> meaning("tp8 dp1 recompute full")
+    'tp8: each layer is split over 8 GPUs; recompute full: activations are computed again'
+    >>> meaning("dp2 zero2"), meaning("all-reduce")
+    ('dp2: 2 data-parallel replicas; zero2: replicas share gradients and optimizer', '')
+    """
+    stated = options_of_short(text)
+    if stated is None:
+        return ""
+    words = [
+        f"{ABBREVIATIONS[name]}{stated[name]}: {means.format(stated[name])}"
+        for name, means in _DEGREES.items()
+        if stated.get(name, 1) != 1
+    ]
+    if level := SHARDING.index(stated["sharding"]):
+        words.append(f"{stated['sharding']}: replicas share {_SHARED[level - 1]}")
+    if stated["recompute"] != "none":
+        words.append(f"recompute {stated['recompute']}: activations are computed again")
+    return "; ".join(words)
+
+
 def of_words(words: Mapping[str, Any]) -> Layout:
     """Return the layout of the dictionary of ``Layout.words``.
 
