@@ -104,7 +104,7 @@ def _say_shares(figure: Figure, name: str, axis: dict[str, Any]) -> None:
     if every is not None:
         ticks = [every * count for count in range(math.ceil(low / every), math.floor(high / every) + 1)]
     signed = axis["tickformat"].startswith("+")
-    texts = [per_cent(each, 0, signed) for each in ticks]
+    texts = [per_cent(each, 0, signed and each != 0) for each in ticks]
     axis |= {"tickvals": ticks, "ticktext": texts}
 
 

@@ -60,6 +60,7 @@ label:has(:focus-visible) {
 }
 .stMultiSelect span > span[title] { white-space: normal; height: auto; }
 [data-testid=stMain] :has(h3) ~ * h3 { font-size: 1.25rem; }
+.file-line { font: 0.875rem/1.6 monospace; padding-left: 1.5rem; text-indent: -1.5rem; }
 .answer-figures { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }
 .answer-figures > div { flex: 1 1 9rem; max-width: 20rem; }
 .answer-label, .answer-rows dt { opacity: 0.75; font-size: 0.875rem; line-height: 1.6; }

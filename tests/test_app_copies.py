@@ -249,7 +249,7 @@ def enlarged(test: Any, answers: list[Any], printed: str) -> None:
 
 
 def learned(test: Any, answers: list[Any], printed: str) -> None:
-    assert samples.RUNS.strip() in [block.value for block in test.get("code")]
+    assert samples.RUNS.partition("\n")[0] in plain_words(test).replace("<wbr>", "")
     assert f"predictions of your {len(answers[0]['rows'])} runs were off by " in printed
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -85,20 +86,28 @@ def test_what_predicts_worse_is_not_put_in_use():
 
 def test_the_template_is_one_click_away():
     test = opened("runs")
-    example = next(block for block in test.get("code") if block.value.startswith("workload,"))
-    assert not example.proto.wrap_lines  # a wrapped header breaks inside a name
+    example = next(each.body for each in test.get("html") if "workload," in each.body)
+    assert [re.sub("<.*?>", "", line) for line in re.findall("<div.*?>(.*?)</div>", example)] == (
+        samples.RUNS.split()
+    )
+    assert example.count(",<wbr>") == samples.RUNS.count(",")  # a header breaks between names
     assert "| `world_size` | GPUs in all | 1 |" in words(test)
-    (taught,) = re.findall(r"invented ones from ([\d.]+ %) to ([\d.]+ %) on average", words(test))
+    assert "**Example:** five invented runs" in words(test)
+    (taught,) = re.findall(r"cut the error from ([\d.]+ %) to ([\d.]+ %) on average", words(test))
+    ranges = re.findall(r"mean of 5 runs, ([\d.]+ % to [\d.]+ %): ", unescape(words(test)))
     sound(button(test, "Try it with these runs").click().run())
-    assert "your 5 runs were off by {} before learning and by {} after".format(*taught) in words(test)
+    (before, least), (after, most) = zip(taught, ranges, strict=True)
+    said = f"your 5 runs were off by {before} ({least}) before learning and by {after} ({most}) after"
+    assert said in words(test)
     assert f"What {samples.RUNS_NAME} teaches".replace("_", "\\_") in words(test)
 
 
 def test_the_first_view_draws_what_the_sample_teaches(learned):
     answer, _ = learned
     (figure,) = [json.loads(chart.proto.spec) for chart in opened("runs").get("plotly_chart")]
-    assert [trace["name"] for trace in figure["data"]] == ["before", "left out", "after"]
-    for field, trace in zip(("before", "left_out", "after"), figure["data"], strict=True):
+    assert [trace["name"] for trace in figure["data"]] == ["before", "left out"]
+    assert "0 %" in figure["layout"]["xaxis"]["ticktext"]
+    for field, trace in zip(("before", "left_out"), figure["data"], strict=True):
         errors = [math.expm1(getattr(each, field)) for each in answer.answers]
         assert trace["x"] == pytest.approx(errors, abs=1e-4)
 

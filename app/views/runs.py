@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from html import escape
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
@@ -39,7 +40,14 @@ from perfmodel.core.units import per_cent, percent
 from perfmodel.evidence.fitting.other_sizes import HEADINGS
 from perfmodel.evidence.fitting.own_file import OwnRuns
 from perfmodel.evidence.fitting.own_runs import Answer
-from perfmodel.evidence.fitting.own_summary import COLUMNS, MEANING, SIGN, measured_words, unmoved
+from perfmodel.evidence.fitting.own_summary import (
+    COLUMNS,
+    MEANING,
+    SIGN,
+    measured_words,
+    range_words,
+    unmoved,
+)
 from perfmodel.interfaces.register import command
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.names import effect_words
@@ -119,15 +127,20 @@ def errors(answers: Sequence[Answer], heads: Mapping[str, str]) -> Figure:
             hovertemplate="%{text}<extra></extra>",
         )
     figure.add_vline(0.0, {"color": charts.GREY, "width": 1})
-    figure.update_xaxes(title="error of the predicted time", tickformat="+.0%")
+    title = "slower  \u2190  than predicted  \u2192  faster"
+    figure.update_xaxes(title=title, tickformat="+.0%")
     figure.update_yaxes(categoryorder="array", categoryarray=[each.where for each in runs][::-1])
     return figure
 
 
 def draw_errors(answers: Sequence[Answer], heads: Mapping[str, str]) -> None:
-    """Draw the chart of each run's errors, and what they mean."""
+    """Draw the chart of each run's errors, and what all of them mean.
+
+    Those after learning from the run itself are near zero, and would hide those of runs left out.
+    """
     height = 150 + 30 * min(len(answers), DRAWN)
-    charts.draw(errors(answers, heads), "errors", "Errors of each run before and after", height=height)
+    drawn = {name: head for name, head in heads.items() if name != "after" or "left_out" not in heads}
+    charts.draw(errors(answers, drawn), "errors", "Errors of each run before and after", height=height)
     meaning = "; ".join(f"{head}: {MEANING[field]}" for field, head in heads.items())
     st.caption(plain(sentence(f"{meaning}; {SIGN}.")))
 
@@ -215,24 +228,26 @@ def without_runs(request: PageRequest, to_try: DeltaGenerator) -> None:
     request : of the page
     to_try : place of the buttons that try or download a file
     """
-    before, left_out = (
-        per_cent(fmean(abs(math.expm1(getattr(each, field))) for each in SAMPLE))
-        for field in ("before", "left_out")
-    )
+    heads = {name: COLUMNS[name] for name in ("before", "left_out")}
+    means = {name: per_cent(fmean(abs(math.expm1(getattr(each, name))) for each in SAMPLE)) for name in heads}
     least = max(SAMPLE, key=lambda each: abs(each.left_out))
     still = per_cent(abs(math.expm1(least.left_out)), 0)
     advice = (
-        f"Your runs cut the error: five invented ones from {before} to {left_out} on average, each predicted "
-        f"by what the others teach. Least known is {least.where}, which stays off by {still}. {BENEFITS}"
+        f"Example: five invented runs cut the error from {means['before']} to {means['left_out']} on "
+        f"average, each predicted with itself left out. Least known is {least.where}, which stays off by "
+        f"{still}. {BENEFITS}"
     )
     with request.top:
         st.subheader("What do your own runs teach?", anchor=False)
         tiles = {
-            "Before": answer_card.Shown(before, f"{MEANING['before']} (mean)"),
-            "Learned from the others": answer_card.Shown(left_out, f"{MEANING['left_out']} (mean)"),
+            f"Example, {head}": answer_card.Shown(
+                means[name],
+                f"mean of {len(SAMPLE)} runs, {range_words(SAMPLE, name)}: {MEANING[name]}",
+            )
+            for name, head in heads.items()
         }
         answer_card.show(Card(advice=advice), tiles, ("rests_on",))
-    draw_errors(SAMPLE, COLUMNS)
+    draw_errors(SAMPLE, heads)
     form_of_file(to_try)
 
 
@@ -240,6 +255,11 @@ def introduction() -> None:
     """Draw what the columns of a file of runs say."""
     with st.container(key="wrapped-columns"):
         st.markdown(INTRODUCTION)
+
+
+def line_of_file(line: str) -> str:
+    """Return a line of a CSV file as HTML that is broken between cells, where a narrow page needs that."""
+    return f'<div class="file-line">{escape(line).replace(",", ",<wbr>")}</div>'
 
 
 def form_of_file(to_try: DeltaGenerator) -> None:
@@ -253,7 +273,7 @@ def form_of_file(to_try: DeltaGenerator) -> None:
             "Download a template", samples.RUNS, samples.RUNS_NAME, "text/csv", on_click="ignore"
         )
     st.markdown("**The file: a line for each run, such as these five invented ones**")
-    st.code(samples.RUNS, language=None)
+    st.html("".join(map(line_of_file, samples.RUNS.split())))
     introduction()
     with st.container(horizontal=True):
         copies(samples.RUNS_NAME, files=[samples.RUNS_NAME])

@@ -98,18 +98,26 @@ def _reason(
 ) -> str:
     """Return whether to use an update, with the errors that say so."""
     runs = "your run" if len(answers) == 1 else f"your {len(answers)} runs"
-    shipped = f"predictions of {runs} were off by {per_cent(before)} before learning"
+    ends = {name: f" ({range_words(answers, name)})" if len(answers) > 1 else "" for name in COLUMNS}
+    shipped = f"predictions of {runs} were off by {per_cent(before)}{ends['before']} before learning"
     if standing == "untested" and math.isnan(answers[0].width_before):  # a listing, which has no interval
         return f"Use it on this network: {shipped}, and nothing else tests what it teaches"
     if standing == "untested":
         return f"Use it for this job alone: {shipped}, and one run cannot say whether others gain"
     if math.isnan(left_out):
-        return f"{capitalised(shipped)} (mean)"
+        return f"{capitalised(shipped)} (mean and range)"
     about = "" if refitted else "about "
-    said = f"{shipped} and by {about}{per_cent(left_out)} after, each run left out (means)"
+    learned = f"{about}{per_cent(left_out)}{ends['left_out']}"
+    said = f"{shipped} and by {learned} after, each run left out (means and ranges)"
     heads = {"better": "Use it: ", "worse": "Do not use it: ", "equal": "Use it for these jobs alone: "}
     gains = ", so that others gain nothing" if standing == "equal" else ""
     return f"{heads[standing]}{said}{gains}" if standing in heads else capitalised(said)
+
+
+def range_words(answers: Sequence[Answer], name: str) -> str:
+    """Return the least and the largest absolute error of some runs as text; ``name`` is that of a field."""
+    sizes = [abs(math.expm1(getattr(one, name))) for one in answers]
+    return f"{per_cent(min(sizes))} to {per_cent(max(sizes))}"
 
 
 def _largest(answers: Sequence[Answer]) -> list[str]:
