@@ -22,7 +22,8 @@ from perfmodel.decide.diagnosis.answer import (
     Verdict,
 )
 from perfmodel.decide.diagnosis.assumptions import ADAPTERS, assumptions_of_listing
-from perfmodel.decide.diagnosis.card import LEAST, with_card
+from perfmodel.decide.diagnosis.card import with_card
+from perfmodel.decide.diagnosis.chances import LEAST
 from perfmodel.decide.diagnosis.listed_accelerator import (
     MACHINES,
     OF_MACHINES,

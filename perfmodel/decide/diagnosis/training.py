@@ -310,7 +310,7 @@ def _density(
 def _explained(causes: list[Weighed]) -> dict[str, Explained]:
     """Return what a further run tells apart, by its id: the likeliest faults, and what was assumed."""
     wrong = [each for each in causes if not each.suspect.is_assumption]
-    told = [*wrong[:SHOWN], *(each for each in causes if each.suspect.is_assumption)]
+    weighed = [*wrong[:SHOWN], *(each for each in causes if each.suspect.is_assumption)]
     return {
         each.suspect.id: Explained(
             each.probability,
@@ -318,7 +318,7 @@ def _explained(causes: list[Weighed]) -> dict[str, Explained]:
             each.change.time(each.prediction),
             each.suspect.is_assumption,
         )
-        for each in told
+        for each in weighed
     }
 
 
