@@ -167,7 +167,12 @@ def _tail_exponent(classes: Sequence[tuple[Distribution, int]], late: int) -> fl
 
 def still_waiting(classes: Sequence[tuple[Distribution, int]], order: int, t: Array) -> Array:
     """Return P(fewer than k workers have finished at t), same shape as t."""
-    return fewer_done([(law.survival(t), law.cdf(t), count) for law, count in classes], order)
+    running = [law.survival(t) for law, _ in classes]
+    workers = [count for _, count in classes]
+    if order in (1, sum(workers)):  # only who still runs is counted
+        return fewer_done(list(zip(running, running, workers, strict=True)), order)
+    done = [law.cdf(t) for law, _ in classes]
+    return fewer_done(list(zip(running, done, workers, strict=True)), order)
 
 
 def fewer_done(classes: Sequence[tuple[Array, Array, int]], order: int) -> Array:
@@ -175,7 +180,8 @@ def fewer_done(classes: Sequence[tuple[Array, Array, int]], order: int) -> Array
 
     Parameters
     ----------
-    classes : for each class the probabilities that a worker runs and that it has finished, and its size
+    classes : for each class the probabilities that a worker runs and that it has finished, and its size; of
+        the first and of the last worker only the former is read
     order : k
     """
     import numpy as np
@@ -239,15 +245,17 @@ def order_panels(classes: Sequence[tuple[Distribution, int]], order: int) -> Pan
     edges = _relevant(edges, still_waiting(classes, order, edges), exponent)
     kinks = np.array([x for law, _ in classes for x in law.kinks if edges[0] < x < edges[-1]])
     edges = np.unique(np.concatenate([edges, kinks]))
+    waiting = np.minimum(still_waiting(classes, order, edges), 1.0)
     for _ in range(60):
-        waiting = np.minimum(still_waiting(classes, order, edges), 1.0)
         change = np.maximum(
             np.abs(np.diff(np.log(waiting + 1e-24))), np.abs(np.diff(np.log(1.0 - waiting + 1e-17)))
         )
         wide = (change > 2.0) & (np.diff(edges) > 1e-9 * np.abs(edges[1:]))
         if not wide.any():
             break
-        edges = np.sort(np.concatenate([edges, (edges[:-1] + edges[1:])[wide] / 2]))
+        middles, places = (edges[:-1] + edges[1:])[wide] / 2, np.flatnonzero(wide) + 1
+        edges = np.insert(edges, places, middles)
+        waiting = np.insert(waiting, places, np.minimum(still_waiting(classes, order, middles), 1.0))
     return Panels(_relevant(edges, waiting, exponent).tolist())
 
 
