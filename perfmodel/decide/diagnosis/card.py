@@ -7,7 +7,7 @@ from typing import Any
 
 from perfmodel.core.sentences import capitalised, in_sentences
 from perfmodel.core.units import per_cent, percent, show, show_range, three_digits
-from perfmodel.decide.assumed_adapters import with_assumed, with_others
+from perfmodel.decide.assumed_adapters import are_own, with_assumed, with_others
 from perfmodel.decide.diagnosis.answer import (
     DiagnosedCause,
     DiagnosedSize,
@@ -119,7 +119,8 @@ def _verdict(answer: Diagnosis) -> str:
     if answer.kind == "collective":
         said = listing_verdict(answer)
         if answer.adapters is not None:
-            said = f"{with_assumed(answer.adapters.taken)} {said[0].lower()}{said[1:]}"
+            taken = with_assumed(answer.adapters.taken, are_own(answer.defaults))
+            said = f"{taken} {said[0].lower()}{said[1:]}"
         return f"{said}{condition and ','}{condition}{_unexplained(answer)}"
     if answer.verdict == "normal":
         return f"Normal{condition or ' for this job'}"
