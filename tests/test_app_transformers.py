@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -81,6 +82,8 @@ def test_tokens_are_told_as_days_and_money():
     shown = words(test).replace("\\$", "$")
     assert f"run: {card.run}" in shown
     assert f"cost: {card.cost}" in shown
+    assert re.match(r"Expect [\d.]+ days and \$[\d.]+[kM]?: take ", card.advice)
+    assert card.advice in shown.replace("**", "")
 
 
 def test_a_question_that_is_not_whole_or_has_no_answer_is_said():
