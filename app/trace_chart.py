@@ -112,7 +112,7 @@ def hundredths(times: Sequence[float]) -> list[int]:
     """Return the shares of times in whole per cent that sum to 100, those cut most rounded up; 0 of nothing.
 
     >>> hundredths([72.5, 3.4, 6.1]), hundredths([0.0])
-    ([89, 4, 7], [0])
+    ([88, 4, 8], [0])
     """
     exact = [100 * time / (sum(times) or 1.0) for time in times]
     whole = [int(share) for share in exact]

@@ -22,6 +22,7 @@ import perfmodel
 from app.menu import FIRST, PAGES, UNKNOWN
 from app.options import SCENARIO, options
 from app.plain import plain
+from perfmodel.core.sentences import interval_80
 from perfmodel.core.units import duration, per_cent, show, show_range
 from perfmodel.decide.explanations import explain
 from perfmodel.decide.planning import Goal, search
@@ -737,7 +738,6 @@ def test_an_exchange_is_told_by_its_time_and_its_limit():
     where = {"node": "dgx-1v", "inter_link": "ethernet-100g-tcp"}
     answer = perfmodel.collective(ranks=32, size="100MB", **where)
     said = words(opened("communication", ranks="32", node="dgx-1v", **{"inter-link": "ethernet-100g-tcp"}))
-    assert (
-        f"**It takes {show(answer.time, 's')} (80 %: {answer.interval_text}), at a bus bandwidth of " in said
-    )
+    ends = interval_80(answer.interval.low_80, answer.interval.high_80, "s")
+    assert f"**It takes {show(answer.time, 's')} ({ends}), at a bus bandwidth of " in said
     assert "limit: the kernel's TCP (" in said

@@ -237,7 +237,7 @@ def test_a_plan_shows_what_limits_it_and_the_range_of_its_figures():
 def test_a_transformer_of_few_sequences_is_planned_in_three_digits_and_tokens():
     test = opened(workload="llama-3-8b", gpus="8", node="dgx-h100", sharding="zero2")
     assert re.search(r"[Pp]lan with [\d,]+ tokens/s \(\d\.\d{1,2} sequences/s\)", words(test))
-    assert re.search(r"Likely\n[\d,]+\ntokens/s \([\d.]+ sequences/s\); half of jobs", words(test))
+    assert re.search(r"Likely\n[\d,]+ tokens/s\n\([\d.]+ sequences/s\); half of jobs", words(test))
 
 
 def test_what_does_not_fit_says_what_would_and_draws_no_throughput_large():
