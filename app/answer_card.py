@@ -28,12 +28,16 @@ SHORT = 14
 """Most characters of a text in the largest letters."""
 LONG = 200
 """Most characters of an advice that is bold as a whole; of a longer one only what to do is."""
+ITEM = "\n- "
+"""What stands before a reason of an advice in Markdown."""
 _BREAK = re.compile(r"(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|[^(])*?[:.](?= )")
 """The beginning of a text up to its first colon or full stop outside brackets."""
 _FIGURE = re.compile(
     r"(?:(?:under|over|at most) )?"
     r"(?:\$[\d.,]*\d[kMBT]?|[\d.,]*\d[kMBT]?(?: (?:%|x|[mµn]?s|min|h|days?)|(?! \w)))(?=[\s;,:]|$)"
 )
+_RATE = re.compile(r"[\d.,]+[kMBT]? [a-z]{5,}/s")
+"""A figure whose unit is drawn small next to it."""
 _VERDICT = re.compile(r"(?:fits|does not fit)[^:;(]*")
 
 
@@ -66,12 +70,15 @@ def with_unit(quantity: str) -> Shown:
     """Return the figure that a quantity begins with, and its unit with what follows.
 
     >>> with_unit("38,451 images/s (80 %: 18,926 to 57,291)")
-    Shown(value='38,451', rest='images/s (80 %: 18,926 to 57,291)')
+    Shown(value='38,451 images/s', rest='(80 %: 18,926 to 57,291)')
     >>> with_unit("90 % of linear scaling")
     Shown(value='90 %', rest='of linear scaling')
     """
     value, _, rest = quantity.partition(" ")
-    return Shown(f"{value} %", rest[2:]) if rest.startswith("% ") else Shown(value, rest)
+    if rest.startswith("% "):
+        return Shown(f"{value} %", rest[2:])
+    unit, _, more = rest.partition(" ")
+    return Shown(f"{value} {unit.rstrip(';')}".rstrip(), more)
 
 
 def decision(advice: str) -> Shown:
@@ -98,14 +105,16 @@ def with_reasons(first: str, rest: str) -> str:
     reason, *others = sentences_in(rest)
     if others and first.endswith("."):
         reason, others = "", [reason, *others]
-    return "\n- ".join([f"**{plain(first)}** {plain(reason)}".rstrip(), *map(plain, others)])
+    return ITEM.join([f"**{plain(first)}** {plain(reason)}".rstrip(), *map(plain, others)])
 
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 """Hosts of addresses that lead nowhere on another machine."""
 
 
-def show(card: Card, more: Mapping[str, Shown] = {}, without: Collection[str] = ()) -> None:
+def show(
+    card: Card, more: Mapping[str, Shown] = {}, without: Collection[str] = (), most: int | None = None
+) -> str:
     """Draw an answer card: the advice, up to four figures, rows, and the whole card in a fold.
 
     Parameters
@@ -113,6 +122,11 @@ def show(card: Card, more: Mapping[str, Shown] = {}, without: Collection[str] = 
     card : of the answer
     more : label -> figure of a page whose quantities a card has no field for
     without : fields that only the fold has
+    most : reasons of the advice that the card lists; None for all
+
+    Returns
+    -------
+    reasons beyond those, in Markdown
     """
     large = [each for each in (LARGE[0] if card.run else WITHOUT_RUN, *LARGE[1:]) if each not in without]
     figures = {name: shown for name in large if (shown := cut(getattr(card, name)))}
@@ -122,7 +136,8 @@ def show(card: Card, more: Mapping[str, Shown] = {}, without: Collection[str] = 
     with st.container(border=True, key="answer-card"):
         advice = labelled(card.advice)
         first, rest = decision(advice) if len(advice) > LONG else Shown(advice, "")
-        st.markdown(with_reasons(first, rest))
+        head, *reasons = with_reasons(first, rest).split(ITEM)
+        st.markdown(ITEM.join([head, *reasons[:most]]))
         if drawn := [*more.items(), *((LABELS[name], shown) for name, shown in figures.items())]:
             st.html(f'<div class="answer-figures">{"".join(_figure(*each) for each in drawn)}</div>')
         if rows:
@@ -130,14 +145,17 @@ def show(card: Card, more: Mapping[str, Shown] = {}, without: Collection[str] = 
         if card.rows:
             with st.expander("How sure is this?"):
                 st.html(_rows(card.rows))
+    return "".join(f"{ITEM}{reason}" for reason in reasons[len(reasons) if most is None else most :])
 
 
 def _figure(label: str, shown: Shown) -> str:
     """Return a large figure as HTML: label, value, and what else its text says."""
-    size = "answer-value" if len(shown.value) <= SHORT else "answer-words"
+    value, _, unit = shown.value.partition(" ") if _RATE.fullmatch(shown.value) else (shown.value, "", "")
+    drawn = _html(value) + (f' <span class="answer-unit">{_html(unit)}</span>' if unit else "")
+    size = "answer-value" if len(value) <= SHORT else "answer-words"
     return (
         f'<div><div class="answer-label">{escape(unbroken(label))}</div>'
-        f'<div class="{size}">{_html(shown.value)}</div>'
+        f'<div class="{size}">{drawn}</div>'
         f'<div class="answer-rest">{_html(shown.rest)}</div></div>'
     )
 

@@ -10,6 +10,7 @@ import click
 
 from app.options import MONEY, SCENARIO, Option, options, some_of, text_of, values, written
 from perfmodel.model.options.scenario import field_of, laid_over
+from perfmodel.model.prediction.names import network_name
 
 LETTERS = ("b", "c", "d", "e", "f")
 """Letters of the cases after the first, which is ``a``."""
@@ -201,7 +202,7 @@ def names(cases: Sequence[Variant], scenarios: Sequence[Mapping[str, Any]]) -> l
 
 
 def by_letters(text: str, names: Iterable[str], said: bool = False) -> str:
-    """Return text with the names of cases as letters, but for the first mention of each.
+    """Return text with the names of cases as letters, each introduced behind the first mention of its case.
 
     Parameters
     ----------
@@ -210,12 +211,35 @@ def by_letters(text: str, names: Iterable[str], said: bool = False) -> str:
     said : whether the names were mentioned before, so that letters stand everywhere
 
     >>> by_letters("Take B (16 GPUs): B (16 GPUs) is faster than A", ["A", "B (16 GPUs)"])
-    'Take B (16 GPUs): B is faster than A'
+    'Take 16 GPUs (B): B is faster than A'
     """
+    from perfmodel.decide.comparison.comparison_words import title
+
     for name in names:
-        begin = 0 if said else text.find(name) + len(name)
-        text = text[:begin] + text[begin:].replace(name, name.partition(" ")[0])
+        letter = name.partition(" ")[0]
+        before, mentioned, after = ("", "", text) if said else text.partition(name)
+        called = title(letter, name)
+        introduced = f"{called} ({letter})" if mentioned and called else mentioned
+        text = f"{before}{introduced}{after.replace(name, letter)}"
     return text
+
+
+def question(differ: Iterable[str], first: Mapping[str, Any]) -> str:
+    """Return the question that a comparison answers.
+
+    Parameters
+    ----------
+    differ : options in which the cases differ
+    first : resolved scenario of the first case
+
+    >>> question(["inter_link"], {"workload": "resnet50"}), question(["gpus"], {"workload": "vgg16"})
+    ('Which network is best for ResNet-50?', 'Which case is best for VGG-16?')
+    """
+    from perfmodel.decide.comparison.reasons import NETWORK
+
+    kinds = {"network": {*NETWORK}, "machine": {"node", "accelerator", "world_size", "framework", *NETWORK}}
+    kind = next((kind for kind, options in kinds.items() if options.issuperset(differ)), "case")
+    return f"Which {kind} is best for {network_name(first['workload'])}?"
 
 
 def _title(which: Iterable[str], case: Variant, scenario: Mapping[str, Any]) -> str:

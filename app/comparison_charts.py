@@ -19,7 +19,7 @@ from perfmodel.model.prediction import Prediction
 WIDEST_LABEL = 44
 """Characters in a line of a row's label: a phone is 390 pixels wide."""
 FIGURES = 0.76
-"""Share of the width of the chart of speeds from which on the figures stand."""
+"""Share of the width of the chart of speeds that its axis takes: figures may stand behind it."""
 
 
 def label(name: str) -> str:
@@ -88,7 +88,7 @@ def speeds(result: Comparison, marked: str) -> Figure:
     ----------
     marked : name of the case that is drawn in colour
     """
-    figure, ends = Figure(), [1.0]
+    figure, ends, axis = Figure(), [1.0], speed_axis(result)
     for place, case in enumerate(result.cases):
         is_marked, ratio, name = case.name == marked, case.ratio, label(case.name)
         colour = charts.BLUE if is_marked else charts.GREY
@@ -116,9 +116,9 @@ def speeds(result: Comparison, marked: str) -> Figure:
             hovertemplate=f"{name}: {'1 x' if ratio is None else ratio.words}<extra></extra>",
             showlegend=False,
         )
-        figure.add_annotation(
-            x=1, xref="paper", y=place, text=figures, showarrow=False, align="right", xanchor="right"
-        )
+        end = math.log10(spread[1]) if axis.is_logarithmic else spread[1]
+        behind = {"showarrow": False, "align": "left", "xanchor": "left", "xshift": 12}
+        figure.add_annotation(x=end, y=place, text=figures, **behind)
         figure.add_shape(  # behind no name, which stands above its row
             type="line",
             x0=1,
@@ -129,7 +129,6 @@ def speeds(result: Comparison, marked: str) -> Figure:
             line={"color": charts.GREY, "width": 2, "dash": "dot"},
         )
     charts.named_rows(figure, [label(name) for name in result.names], label(marked))
-    axis = speed_axis(result)
     low, high = (math.log10(end) if axis.is_logarithmic else end for end in (axis.low, axis.high))
     ticks = axes.round_ticks(min(ends), max(ends), "1", axis.is_logarithmic)
     base, of_marked = (name.partition(" ")[0] for name in (result.names[0], marked))

@@ -16,8 +16,10 @@ from perfmodel.core.errors import InputError
 from perfmodel.core.files.resources import folder as data_folder
 from perfmodel.core.units import parse, three_digits
 from perfmodel.evidence.spec_quality import report
+from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.kinds import Kind
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.formats import FORMATS, OPTIMIZERS
 from perfmodel.hardware.provenance import Quantity
 
 LARGEST = 100_000
@@ -114,9 +116,9 @@ RANKED: Mapping[Kind, Mapping[str, Callable[[Any], float]]] = {
 
 
 def standing(catalogue: Catalogue, kind: Kind, spec: Any) -> str:
-    """Return where a spec stands among all of its kind, and how much faster newer ones are, in a sentence.
+    """Return what an accelerator holds, where a spec stands among its kind, and how far newer ones are.
 
-    Empty of a kind that is not ranked.
+    A sentence; empty of a kind that is not ranked.
     """
     every: list[Any] = [catalogue.spec(kind, id) for id in catalogue.ids(kind)]
     ranks = [
@@ -125,7 +127,7 @@ def standing(catalogue: Catalogue, kind: Kind, spec: Any) -> str:
     ]
     if not ranks:
         return ""
-    words = f"{' and '.join(ranks)} of {len(every)} {kind}"
+    words = f"{_holds(spec) if kind == 'accelerators' else ''}{' and '.join(ranks)} of {len(every)} {kind}"
     newer = [one for one in every if kind == "accelerators" and (one.year or 0) > (spec.year or math.inf)]
     if newer:
         best = max(newer, key=lambda one: one.usual_peak)
@@ -135,6 +137,15 @@ def standing(catalogue: Catalogue, kind: Kind, spec: Any) -> str:
             f"({called(best.id, catalogue)})"
         )
     return f"{words}."
+
+
+def _holds(accelerator: Accelerator) -> str:
+    """Return how many parameters an accelerator may train alone, as the beginning of a sentence."""
+    form, states = FORMATS["amp"], OPTIMIZERS["adam"]
+    held = form.weight_copy_bytes + states.weight_bytes + states.gradient_bytes + states.moment_bytes
+    count = accelerator.memory_capacity / held
+    amount = f"{three_digits(count / 1e9)} billion" if count >= 1e9 else f"{count / 1e6:.0f} million"
+    return f"One holds at most {amount} parameters in training (Adam, amp; activations come on top); it is "
 
 
 def ordinal(number: int) -> str:

@@ -10,7 +10,7 @@ from app.figure import Figure
 
 BESIDE = 1.03
 """Factor from a point to the interval drawn beside it, on a logarithmic axis."""
-FIRST = 4
+FIRST = 7
 """Width of the first of several lines [px], which is seen under another one that covers it."""
 
 

@@ -66,6 +66,7 @@ label:has(:focus-visible) {
 .answer-label, .answer-rows dt { opacity: 0.75; font-size: 0.875rem; line-height: 1.6; }
 .answer-label::first-letter, .answer-rows dt::first-letter { text-transform: uppercase; }
 .answer-value { font-size: 2rem; line-height: 1.25; }
+.answer-unit { font-size: 1rem; }
 .answer-words { font-size: 1.25rem; line-height: 1.3; text-wrap: balance; }
 .answer-rest { font-size: 0.875rem; line-height: 1.4; margin-top: 0.25rem; opacity: 0.82; }
 .answer-rows { display: grid; grid-template-columns: 5.5rem 1fr; gap: 0.25rem 0.75rem; }

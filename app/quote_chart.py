@@ -35,30 +35,47 @@ def drawn_share(claim: Checked, value: float) -> float:
     return min(share_of(claim, value), LAST)
 
 
-def draw_claims(claims: Mapping[int, Checked]) -> None:
+def draw_claims(claims: Mapping[int, tuple[str, Checked]]) -> None:
     """Draw the chart on the page.
 
     Parameters
     ----------
-    claims : number of the claim, from 1 -> the claim
+    claims : number of the claim, from 1 -> what it is called, and the claim
     """
-    words = "; ".join(f"{number}: {quotes.text(each, each.value)}" for number, each in claims.items())
+    words = "; ".join(f"{number}: {called}" for number, (called, _) in claims.items())
     figure = claims_chart(claims)
     charts.draw(figure, "claims-chart", f"Claims {words}", height=ENDS + EACH * len(claims))
 
 
-def claims_chart(claims: Mapping[int, Checked]) -> Figure:
+def _bridged(claim: Checked) -> str:
+    """Return the share at which a value is drawn that is none itself, and of what; empty of an efficiency."""
+    share = share_of(claim, claim.value)
+    if claim.ideal == 1 or not math.isfinite(share):
+        return ""
+    most = quotes.text(claim, claim.ideal)
+    return (
+        f": {per_cent(share, 0)} of {most} possible"
+        if claim.higher_is_better
+        else f": at least {most} needed"
+    )
+
+
+def claims_chart(claims: Mapping[int, tuple[str, Checked]]) -> Figure:
     """Return the chart, a row for each claim; ``claims`` as of ``draw_claims``."""
     figure = Figure()
     intervals: list[tuple[float | None, int, str]] = []
     measured: list[tuple[float, int, str]] = []
     unlike: list[tuple[float, int, str]] = []
     claimed: list[tuple[float, int, str]] = []
-    for place, (number, claim) in enumerate(claims.items()):
+    expected: list[tuple[float, int, str]] = []
+    for place, (number, (called, claim)) in enumerate(claims.items()):
         value = quotes.text(claim, claim.value)
         within = () if claim.judged_by is None else claim.judged_by[1:]
         intervals += [(drawn_share(claim, end), place, quotes.text(claim, end)) for end in within]
         intervals.append((None, place, ""))  # which ends the line
+        if claim.judged_by is not None:
+            middle = claim.judged_by.expected
+            expected.append((drawn_share(claim, middle), place, quotes.text(claim, middle)))
         for one in claim.measured:
             if one.value > 0:
                 points = unlike if one.differs else measured
@@ -67,9 +84,7 @@ def claims_chart(claims: Mapping[int, Checked]) -> Figure:
         if (share := share_of(claim, claim.value)) > LAST:
             beyond = f"{per_cent(share, 0)} →" if math.isfinite(share) else "→"
             figure.add_annotation(x=LAST, y=place, text=beyond, showarrow=False, xanchor="right", xshift=-12)
-        title = (
-            claim.text if any(map(str.isdigit, claim.text)) else f"{value}{claim.text and ': '}{claim.text}"
-        )
+        title = f"{called}{_bridged(claim)}"
         figure.add_annotation(
             x=0.0,
             y=place - 0.14,
@@ -84,12 +99,14 @@ def claims_chart(claims: Mapping[int, Checked]) -> Figure:
         y=[y for _, y, _ in intervals],
         text=[text for _, _, text in intervals],
         mode="lines",
-        name="to expect, 80 %",
+        name="80 % interval",
         line={"color": charts.GREY, "width": 10},
         opacity=0.65,
-        hovertemplate="%{text}<extra>to expect, 80 %</extra>",
+        hovertemplate="%{text}<extra>80 % interval</extra>",
     )
+    lines = {"expected": {"width": 4, "color": charts.SKY}, "measured, unlike jobs": {"width": 2}}
     for name, points, marker in (
+        ("expected", expected, {"symbol": "line-ns", "size": 26, "color": charts.SKY}),
         ("claimed", claimed, {"symbol": "diamond", "size": 14, "color": charts.ORANGE}),
         ("measured", measured, {"symbol": "circle", "size": 10, "color": charts.BLUE}),
         ("measured, unlike jobs", unlike, {"symbol": "triangle-up-open", "size": 11, "color": charts.PINK}),
@@ -100,7 +117,7 @@ def claims_chart(claims: Mapping[int, Checked]) -> Figure:
             text=[text for _, _, text in points],
             mode="markers",
             name=name,
-            marker={**marker, "line": {"width": 2} if points is unlike else {"width": 1, "color": "white"}},
+            marker={**marker, "line": lines.get(name, {"width": 1, "color": "white"})},
             hovertemplate=f"%{{text}}<extra>{name}</extra>",
             showlegend=bool(points),
         )

@@ -46,9 +46,10 @@ def draw(result: dict[str, Scaling], drawn: dict[str, list[float | None]], y: st
         "efficiency": (counts, [1.0 for _ in counts]),
         "speedup": (counts, counts),
     }
-    bands = _bands(result, y)
+    names = legend_names(drawn)
+    bands = {names[name]: band for name, band in _bands(result, y).items()}
     figure = line_charts.lines(
-        {name: (xs[name], drawn[name]) for name in result},
+        {names[name]: (xs[name], drawn[name]) for name in result},
         "GPUs [1]",
         YS[y],
         log_y=y in ("throughput", "speedup"),
@@ -61,7 +62,7 @@ def draw(result: dict[str, Scaling], drawn: dict[str, list[float | None]], y: st
     lines: list[Sequence[float | None]] = [*drawn.values(), *(low for low, _ in bands.values())]
     least = min((value for line in lines for value in line if value is not None), default=0.0)
     if y == "efficiency" and least > HIGH:
-        figure.update_yaxes(rangemode="normal", range=[math.floor(10 * least - 0.5) / 10, 1.02])
+        figure.update_yaxes(rangemode="normal", range=[math.floor(20 * least - 0.2) / 20, 1.02])
     charts.draw(figure, y, f"{YS[y]} against GPUs")
 
 
@@ -74,15 +75,18 @@ def band_words(result: dict[str, Scaling], y: str) -> list[str]:
     return [f"shaded: the 80 % interval{others}"]
 
 
-def covered_words(drawn: dict[str, list[float | None]]) -> list[str]:
-    """Return which curves the first one covers, as at most one note."""
+def legend_names(drawn: dict[str, list[float | None]]) -> dict[str, str]:
+    """Return curve's name -> its name in the legend, which says of each that lies on the first.
+
+    >>> legend_names({"a (chosen)": [1.0, 0.9], "b": [1.0, 0.899], "c": [1.0, 0.8]})
+    {'a (chosen)': 'a (chosen)', 'b': 'b (same curve)', 'c': 'c'}
+    """
     (name, first), *others = drawn.items()
-    same = [
-        other
-        for other, line in others
-        if all(a and b and abs(a / b - 1) < SAME for a, b in zip(line, first, strict=True))
-    ]
-    return [f"the curve of {name} lies on that of {' and '.join(same)}"] if same else []
+    names = {name: name}
+    for other, line in others:
+        is_same = all(a and b and abs(a / b - 1) < SAME for a, b in zip(line, first, strict=True))
+        names[other] = f"{other} (same curve)" if is_same else other
+    return names
 
 
 def _ticks(counts: list[int]) -> list[int] | None:

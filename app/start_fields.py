@@ -64,7 +64,7 @@ HOW = one_of(
 ON = one_of("on", (RENT, OWN, MORE, QUOTE, RUN, RUNS), RENT, "")._replace(
     label="What is your question about?", kind="radio"
 )
-DEADLINE = asked("within", options("plan")["deadline"], label="By when, e.g. 60d", usual="no limit")
+DEADLINE = asked("within", options("plan")["deadline"], label="Within what time, e.g. 60d", usual="no limit")
 BUDGET = asked("for", options("plan")["budget"], label="For how much [USD]", usual="no limit")
 LENGTH = asked("on-tokens", options("plan")["tokens"], label="On how many tokens", usual="say how many")
 RENTED = tuple(kind for kind in options("plan")["pricing"].choices if kind != "owned")  # which Plan can price

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -13,12 +13,14 @@ from app.figure import Figure
 from app.fills import letters_on
 from app.layout import sentence
 from app.plain import plain
-from perfmodel.core.units import per_cent, show
+from perfmodel.core.units import show
 from perfmodel.evidence.traces.summary import PARTS
 
 NEXT_TO_OTHERS = ("hidden_communication_time", "copy_time")
 """Parts of a step during which other parts go on."""
 MOST_DEVICES = 16
+NARROW = 15
+"""Share of a step [%] below which a part of a bar has no room for its time."""
 
 
 def title(device: dict[str, Any]) -> str:
@@ -90,14 +92,33 @@ def step_chart(rows: Mapping[str, Mapping[str, float]], marked: bool) -> Figure:
 def _write_times(figure: Figure, is_whole: bool) -> None:
     """Write into each part of a bar, where it fits, its time, and its share if the bar is a whole step."""
     wholes = [sum(times) for times in zip(*(trace["x"] for trace in figure.data), strict=True)]
-    for trace in figure.data:
+    shares = [hundredths(times) for times in zip(*(trace["x"] for trace in figure.data), strict=True)]
+    for place, trace in enumerate(figure.data):
         trace["text"] = [
-            f"{words} ({per_cent(time / whole, 0)})" if is_whole and whole else words
-            for words, time, whole in zip(trace["customdata"], trace["x"], wholes, strict=True)
+            _in_bar(words, shares[row][place]) if is_whole and wholes[row] else words
+            for row, words in enumerate(trace["customdata"])
         ]
         trace |= {"textposition": "inside", "insidetextanchor": "middle", "textangle": 0}
         trace["insidetextfont"] = {"color": letters_on(trace["marker"]["color"])}
     figure.update_layout(uniformtext={"minsize": 11, "mode": "hide"})
+
+
+def _in_bar(words: str, hundredth: int) -> str:
+    """Return what is written into a part of a bar: of a narrow one its share alone."""
+    return f"{words} ({hundredth} %)" if hundredth >= NARROW else f"{hundredth} %"
+
+
+def hundredths(times: Sequence[float]) -> list[int]:
+    """Return the shares of times in whole per cent that sum to 100, those cut most rounded up; 0 of nothing.
+
+    >>> hundredths([72.5, 3.4, 6.1]), hundredths([0.0])
+    ([88, 4, 8], [0])
+    """
+    exact = [100 * time / (sum(times) or 1.0) for time in times]
+    whole = [int(share) for share in exact]
+    lacking = round(sum(exact)) - sum(whole)
+    most_cut = sorted(range(len(exact)), key=lambda place: whole[place] - exact[place])[:lacking]
+    return [share + (place in most_cut) for place, share in enumerate(whole)]
 
 
 def parts_words(parts: Mapping[str, float], is_whole: bool) -> str:
@@ -108,15 +129,17 @@ def parts_words(parts: Mapping[str, float], is_whole: bool) -> str:
     'computation 70 ms (70 %), idle 30 ms (30 %); next to these: hidden communication 10 ms'
     """
     turn = in_turn(parts)
-    whole = sum(turn.values())
 
-    def said(names: Iterable[str], of: float) -> str:
+    def said(names: Iterable[str], with_shares: bool) -> str:
         times = {PARTS[name]: parts[name] for name in names if parts.get(name)}
-        shares = {label: f" ({per_cent(time / of, 0)})" if of else "" for label, time in times.items()}
-        return ", ".join(f"{label} {show(time, 's')}{shares[label]}" for label, time in times.items())
+        shares = [f" ({share} %)" if with_shares else "" for share in hundredths([*times.values()])]
+        return ", ".join(
+            f"{label} {show(time, 's')}{share}"
+            for (label, time), share in zip(times.items(), shares, strict=True)
+        )
 
-    beside = said(NEXT_TO_OTHERS, 0.0)
-    first = said((name for name in PARTS if name in turn), whole if is_whole else 0.0)
+    beside = said(NEXT_TO_OTHERS, False)
+    first = said((name for name in PARTS if name in turn), is_whole)
     return f"{first}; next to these: {beside}" if beside else first
 
 

@@ -22,7 +22,8 @@ import perfmodel
 from app.menu import FIRST, PAGES, UNKNOWN
 from app.options import SCENARIO, options
 from app.plain import plain
-from perfmodel.core.units import duration, show, show_range
+from perfmodel.core.sentences import interval_80
+from perfmodel.core.units import duration, per_cent, show, show_range
 from perfmodel.decide.explanations import explain
 from perfmodel.decide.planning import Goal, search
 from perfmodel.decide.planning.plan_verdict import verdict
@@ -33,6 +34,7 @@ from perfmodel.interfaces.api.predict import predicted
 from perfmodel.interfaces.cli.app import streamlit_words
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
+from perfmodel.model.prediction.alone import efficiency_range
 
 MAIN = Path(__file__).parents[1] / "app" / "main.py"
 NONSENSE = {
@@ -161,6 +163,9 @@ def test_numbers_are_the_librarys_own():
     found = {metric.label: metric.value for metric in test.metric}
     assert of_card(test, "iteration") == answer.time_words
     assert found["Efficiency (weak scaling)"] == f"{100 * answer.scaling_efficiency:.1f} %"
+    ends = efficiency_range(answer, predict(Scenario(workload="vgg16", world_size=1)))
+    below = next(metric.delta for metric in test.metric if metric.label.startswith("Efficiency"))
+    assert typed(below) == f"80 %: {' to '.join(per_cent(end, 0) for end in ends)}"
     assert answer.verdict[1:] in words(test)
     downloads = {button.proto.label for button in test.get("download_button")}
     assert downloads == {"Download CSV", "Download JSON", "Download report"}
@@ -600,6 +605,9 @@ def test_collectives_begin_with_the_usual_accelerator_and_say_so():
     assert "* “Accelerator” V100 SXM2 16 GB, by default." in words(test)
     assert re.search(r"\* “Machine” .*DGX-1.*, the usual machine of V100 SXM2 16 GB", words(test))
     assert any("--accelerator v100-sxm2-16gb" in code.value for code in test.code)
+    assert re.search(r"It takes [\d.]+ m?s \(80 %: [\d.]+ m?s to [\d.]+ m?s\), at", words(test))
+    other = words(opened("communication", ranks="32"))
+    assert "The dotted curves were measured on other hardware (A100 SXM4 40 GB" in other
 
 
 def by_algorithm(**query: str) -> Any:
@@ -730,7 +738,6 @@ def test_an_exchange_is_told_by_its_time_and_its_limit():
     where = {"node": "dgx-1v", "inter_link": "ethernet-100g-tcp"}
     answer = perfmodel.collective(ranks=32, size="100MB", **where)
     said = words(opened("communication", ranks="32", node="dgx-1v", **{"inter-link": "ethernet-100g-tcp"}))
-    assert (
-        f"**It takes {show(answer.time, 's')} (80 %: {answer.interval_text}), at a bus bandwidth of " in said
-    )
+    ends = interval_80(answer.interval.low_80, answer.interval.high_80, "s")
+    assert f"**It takes {show(answer.time, 's')} ({ends}), at a bus bandwidth of " in said
     assert "limit: the kernel's TCP (" in said

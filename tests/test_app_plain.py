@@ -53,5 +53,5 @@ def test_names_of_ones_own_are_shown_letter_by_letter(page, own):
 def test_a_case_is_no_link(name):
     test = opened("compare", **{"gpus": "8", "a-name": "first", "b-gpus": "16", "b-name": name})
     shown = [each.value for each in (*test.markdown, *test.caption, *test.warning)]
-    assert any("Take B" in each for each in shown)
+    assert any("(B) for speed" in each for each in shown)
     assert not [each for each in shown if name in each]

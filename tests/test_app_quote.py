@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -167,7 +168,7 @@ def test_a_claim_beyond_the_axis_of_the_chart_says_how_far():
     job = {"workload": "llama-3-70b", "node": "dgx-h100", "gpus": 64}
     claim = Claim(quantity="tokens_per_second", value=4e5)
     (found,) = check_quote(Quote(title="a quote", scenario=job, claims=(claim,)))
-    notes = [note["text"] for note in claims_chart({1: found}).layout["annotations"]]
+    notes = [note["text"] for note in claims_chart({1: ("a claim", found)}).layout["annotations"]]
     assert f"{per_cent(found.value / found.limit, 0)} →" in notes
 
 
@@ -195,7 +196,7 @@ def test_the_fold_of_a_claim_says_what_the_command_says():
     query = {"workload": "llama-3-70b", "gpus": "64", "quantity": "tokens_per_second", "value": "400000"}
     test = opened("quote", **query, node="dgx-h100")
     (fold,) = [each.label for each in test.expander if each.label.startswith("1")]
-    assert fold.replace("\\", "").replace("\u00a0", " ") == "1. Impossible: 400,000 tokens/s"
+    assert fold.replace("\\", "").replace("\u00a0", " ") == "1. Impossible: Llama 3 70B, 400,000 tokens/s"
     said = words(test).replace("\\", "")
     assert re.search(r"is impossible\. Physics allows at most [\d,]+ tokens/s\. A measured run like it", said)
     assert re.search(r"\* model: [\d,]+ tokens/s \(80 %", said)
@@ -208,6 +209,13 @@ def test_each_claim_has_a_figure_and_the_chart_stands_before_the_fields():
     expected = r"likely; expected [\d.]+ % \(80 %: [\d.]+ to 100 %\)"
     said = words(test).replace("\u00a0", " ")
     assert re.search(rf"claim 1: Inception v3, scaling efficiency of 90 %\n52 %\n{expected}", said)
+    drawn = json.loads(test.get("plotly_chart")[0].proto.spec)
+    marks = {trace["name"]: trace for trace in drawn["data"]}
+    assert marks["expected"]["text"][0] == "92.8 %"
+    names = [note["text"].replace("<br>", " ") for note in drawn["layout"]["annotations"]]
+    assert names[0] == "<b>1</b> Inception v3, scaling efficiency of 90 %"
+    assert names[3] == "<b>4</b> ResNet-101, 1,657 images/s: 36 % of 4,645 images/s possible"
+    assert " As likely as not (52 %): Inception v3, " in test.expander[1].label.replace("\u00a0", " ")
     assert re.search(rf"claim 2: ResNet-101, scaling efficiency of 90 %\n51 %\n{expected}", said)
     assert said.count("92.8 %") == 2  # of the figure, and of the claim's fold
     assert "Claim 1: measured runs come to 98.1 to 98.3 %, better than claimed" in plainly(test)
@@ -252,7 +260,7 @@ def test_a_cautious_claim_is_called_so_wherever_it_is_said():
     assert "Will this hold? 400,000 tokens/s of Llama 3 8B on 64 H100s" in said
     assert "Cautious: 400,000 tokens/s is over 99 % likely to be reached; expect 6" in said
     folds = [each.label.replace("\u00a0", " ") for each in test.expander]
-    assert [each for each in folds if "Cautious (over 99 %): 400,000 tokens/s" in each]
+    assert [each for each in folds if "Cautious (over 99 %): Llama 3 8B, 400,000 tokens/s" in each]
     assert said.count("over 99 %") == 3  # of the advice, the fold of the card and the fold of the claim
     (mail,) = sentences(test)
     assert "So it is cautious (over 99 % likely to be reached)." in mail
@@ -269,6 +277,8 @@ def test_what_no_figure_shows_is_in_the_advice():
 def test_the_line_of_the_limit_crosses_no_title():
     checked = check_quote(read_quote("dgx-a100-petaflops")[0])
     (limit,) = (
-        each for each in claims_chart(dict(enumerate(checked, 1))).data if each["name"] == "most possible"
+        each
+        for each in claims_chart({n: ("a claim", one) for n, one in enumerate(checked, 1)}).data
+        if each["name"] == "most possible"
     )
     assert list(limit["y"]).count(None) == len(checked)

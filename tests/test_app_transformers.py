@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -81,6 +82,8 @@ def test_tokens_are_told_as_days_and_money():
     shown = words(test).replace("\\$", "$")
     assert f"run: {card.run}" in shown
     assert f"cost: {card.cost}" in shown
+    assert re.match(r"Expect [\d.]+ days and \$[\d.,]+[kM]?: take ", card.advice)
+    assert card.advice in shown.replace("**", "")
 
 
 def test_a_question_that_is_not_whole_or_has_no_answer_is_said():
@@ -180,7 +183,7 @@ def test_presets_are_questions_with_an_answer():
     for button in [each for each in test.button if str(each.key).startswith("preset-")]:
         sound(test.button(key=button.key).click().run())
         assert not test.error
-        assert "**Take " in words(test)
+        assert re.search(r"\*\*(Take|Expect) ", words(test))
     assert of_card(test, "run").endswith(" for 1 T tokens")  # of the last
     assert of_card(test, "cost").startswith("$")
 

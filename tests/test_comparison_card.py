@@ -51,8 +51,8 @@ DECISIONS = {
     "a network that may gain nothing": (
         (SLOW_TCP, {**SLOW_TCP, "inter_link": "ethernet-100g-rdma"}),
         "With 4 network adapters a machine (assumed), the network hardly matters here; "
-        "take whichever costs you less: B is 1.04 x as fast as A (80 %: ",
-        "), and may gain nothing; perfmodel plan --have says what ",
+        "take whichever costs you less: B is only 1.04 x as fast as A (80 %: ",
+        "); perfmodel plan --have says what ",
     ),
     "a network that gains": (
         ({**SLOW_TCP, "workload": "vgg16"}, {**SLOW_TCP, "workload": "vgg16", "inter_link": "ib-edr-100g"}),
@@ -247,7 +247,7 @@ def test_a_case_that_does_not_fit_is_neither_taken_nor_compared_with():
 
 def test_what_holds_of_every_faster_network_is_no_chance():
     card = compare(SLOW_TCP, {**SLOW_TCP, "inter_link": "ethernet-100g-rdma"}).card
-    assert "may gain nothing" in card.advice
+    assert "the network hardly matters" in card.advice
     assert not card.chance
 
 
@@ -443,6 +443,12 @@ def test_the_adapters_that_were_assumed_are_named_where_they_decide():
     whole = {"gpus": 32, "inter_link": "ethernet-25g-tcp"}
     card = compare(whole, {**whole, "inter_link": "ethernet-100g-rdma"}).card
     assert "With one (--nics 1) B would be 1.32 x as fast as A" in card.advice
+    named = {**whole, "node": "dgx-1v"}
+    card = compare(named, {**named, "inter_link": "ethernet-100g-rdma"}).card
+    assert card.advice.startswith("With 4 network adapters a machine (its own), the network")
+    part = {**job, "node": "dgx-1v"}
+    card = compare(part, {**part, "inter_link": "ethernet-100g-rdma"}).card
+    assert card.advice.startswith("With 1 network adapter a machine (assumed), ")
 
 
 def test_what_would_gain_over_a_network_that_is_not_taken_names_that_network():

@@ -805,7 +805,8 @@ def test_adapters_are_assumed_unless_they_or_their_machine_are_stated(options, i
     answer = diagnose(measured=of_dgx1(), **options)
     assert (answer.adapters is not None) == is_assumed
     assert ("adapters" in {cause.id for cause in answer.causes}) == is_assumed
-    assert answer.card.advice.startswith("With 4 network adapters a machine (assumed), ") == is_assumed
+    whose = "its own" if "node" in options else "assumed"
+    assert answer.card.advice.startswith(f"With 4 network adapters a machine ({whose}), ") == is_assumed
 
 
 def test_of_machines_that_differ_in_adapters_alone_the_number_is_the_option():

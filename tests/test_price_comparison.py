@@ -199,7 +199,7 @@ def test_a_condition_of_a_wrong_type_is_refused_over_http(wrong):
 
 def test_a_page_compares_kinds_of_price():
     test = opened("compare", gpus="64", node=JOB["node"], epochs="90", **{"b-pricing": "spot"})
-    assert "Take B (spot): it is 62 % cheaper than A (on demand), likely (94 %)" in words(test)
+    assert "Take spot (B): it is 62 % cheaper than on demand (A), likely (94 %)" in words(test)
 
 
 @pytest.mark.parametrize(

@@ -258,7 +258,7 @@ def _places(picked: Mapping[str, Any], counts: Sequence[int], per_machine: int) 
 
 def _card(row: Collective, place: exchanges.Ranks, limit: str) -> Card:
     """Return the card of the library's own choice: what it takes, where it runs, and what limits it."""
-    ends = f" (80 %: {row.interval_text})" if row.interval_text else ""
+    ends = f" ({interval_80(row.interval.low_80, row.interval.high_80, 's')})" if row.interval else ""
     fabric = place.fabric
     chips = f"{fabric.group_size} x {accelerator_name(fabric.accelerator.id)} " if fabric.accelerator else ""
     _, _, placed_on = title_of("", fabric).partition(" ranks ")
@@ -325,8 +325,8 @@ def _measured_curves(name: str, place: exchanges.Ranks, size: float, y: str) -> 
             predicted=lambda sizes: answers.collective(name, *place, sizes),
             say_size=lambda each: show(each, "B"),
         )
-    title = f"By the algorithm that NCCL chooses; dotted: measured{_measured_elsewhere(name, place)}"
-    st.caption(plain(title))
+    title = "By the algorithm that NCCL chooses; dotted: measured"
+    st.caption(title)
     whole = figure.to_dict()
     axis = {"time": "y", "bus-bandwidth": "y2"}[y]
     drawn = Figure(layout={"legend": {**charts.UNDER, "xref": "container"}, "showlegend": True})
@@ -341,6 +341,7 @@ def _measured_curves(name: str, place: exchanges.Ranks, size: float, y: str) -> 
     drawn.update_xaxes(title="message [B]", range=RANGE, minor=minor, **charts.scale(True))
     drawn.update_yaxes(title=YS[y][0], **charts.scale(True))
     charts.draw(drawn, "measured", f"{YS[y][0]} by message size, {title}", height=520)
+    st.markdown(plain(_measured_elsewhere(name, place)))
 
 
 def _in_one_line(entry: str) -> str:
@@ -354,7 +355,7 @@ def _in_one_line(entry: str) -> str:
 
 
 def _measured_elsewhere(name: str, place: exchanges.Ranks) -> str:
-    """Return on which accelerators and networks the curves were measured, where not on those of the job."""
+    """Return that the curves were measured on other accelerators and networks; empty where on the job's."""
     fabric = place.fabric
     curves = nearest_curves(fabric.of(name, LARGEST))
     chips = {accelerator_name(each.accelerator) for each in curves if each.accelerator}
@@ -364,7 +365,10 @@ def _measured_elsewhere(name: str, place: exchanges.Ranks) -> str:
         chips, own = chips | links, own | {link_words(fabric.inter_link)}
     if chips <= own:
         return ""
-    return f" on {', '.join(sorted(chips - own))}, not {', '.join(sorted(own - chips))}: for the shape only"
+    return (
+        f"The dotted curves were measured on other hardware ({', '.join(sorted(chips - own))}), so they may "
+        f"leave the interval, which is of {', '.join(sorted(own - chips))}: compare their shape, not height."
+    )
 
 
 def _python(name: str, ranks: int, where: Mapping[str, Any], size: float) -> str:

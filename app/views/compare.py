@@ -51,7 +51,6 @@ from perfmodel.model.options.risk import USUAL_CONFIDENCE
 from perfmodel.model.options.scenario import field_of
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.answer_card import LABELS, Card
-from perfmodel.model.prediction.names import network_name
 
 EXAMPLE = {"b-inter-link": "ethernet-25g-tcp", "c-inter-link": "ethernet-100g-rdma"}
 # Cases that the page opens with by default.
@@ -215,15 +214,17 @@ def page(request: PageRequest) -> None:
         chosen = values(request.picked, (CONFIDENCE.name,), "compare")
         result, answers = compared(base | money, which, chosen.get("confidence", USUAL_CONFIDENCE))
     with request.top:
-        trained = network_name(answers[result.names[0]].scenario["workload"])
-        st.subheader(plain(f"Which is best for {trained}?"), anchor=False)
+        differ = [entry.option for entry in result.inputs]
+        st.subheader(plain(cases.question(differ, answers[result.names[0]].scenario)), anchor=False)
         advice = result.card.advice
         if not any(each.memory.fits for each in answers.values()) and (remedy := layout_options.remedy(base)):
             advice = f"{advice} What to do for {result.names[0]}: {remedy}."
         shown_card = result.card.model_copy(update={"advice": advice})
-        answer_card.show(lettered(shown_card, result.names), comparison_charts.figures(result, answers))
+        drawn = comparison_charts.figures(result, answers)
+        reasons = answer_card.show(lettered(shown_card, result.names), drawn, most=2)
         offer_adapters(base | money, which, answers)
         comparison_charts.draw(result, answers)
+        st.markdown(reasons)
         for note in result.notes:
             if note.startswith(ENDS):
                 st.caption(plain(sentence(note)))
@@ -260,9 +261,7 @@ def details(result: Comparison, answers: dict[str, Prediction]) -> None:
         with st.container(key="ratios-of-quantities"):
             st.markdown(quantities)
         if any(row.quantity == "communication_time" for row in result.rows):
-            st.caption(
-                "Exposed communication adds to the iteration; computation hides the rest of all of it."
-            )
+            st.caption("Exposed communication adds to the iteration; computation hides the rest.")
         if same:
             st.caption(plain(f"The same in all cases: {', '.join(same)}."))
         explain(result)

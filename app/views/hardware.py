@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from html import escape
+from itertools import accumulate
 from typing import Any
 
 import streamlit as st
@@ -28,8 +29,9 @@ from perfmodel.model.prediction.answer_card import Card
 
 START = {"kind": "accelerators", "id": "v100-sxm2-16gb"}
 FORMATS = ("fp32", "fp16", "bf16")
-LETTER, WIDEST_NAME, NUMBER = 6, 140, 7
-# Of the list [px]: each letter of a name, the first column at most, each letter above a column of numbers.
+LETTER, WIDEST_NAME, NUMBER, WIDTH = 6, 250, 7, 1250
+# Of the list [px]: each letter of a name, the first column at most, each letter above a column of numbers,
+# and all columns that are drawn at first.
 TAKEN = "own-taken"
 # Session key: which of the two forms was submitted, and its result.
 KIND = one_of("kind", KINDS, "accelerators", "What the table lists.")
@@ -185,16 +187,26 @@ def page(request: PageRequest) -> None:
         st.code(text, language="toml")
         st.download_button("Download the file", text, f"{id}.toml", "application/toml", on_click="ignore")
     counted = "; 1 GiB of memory is 1.074 GB" if kind == "accelerators" else ""
-    st.caption(f"All {len(rows)} {kind}, the newest first{counted}")
-    st.dataframe(rows, hide_index=True, placeholder="", column_config=_columns(rows))
+    drawn = _at_first(rows)
+    more = ". The eye above the table shows more columns" if len(drawn) < len(rows[0]) else ""
+    st.caption(f"All {len(rows)} {kind}, the newest first{counted}{more}")
+    st.dataframe(rows, hide_index=True, placeholder="", column_config=_columns(rows), column_order=drawn)
     with st.container(horizontal=True):
         command = "specs show " + id
         copy_buttons(command, {}, _python(kind_of_id, id), card=card)
         download_buttons("hardware", rows, json.dumps({"rows": rows, "spec": result.model_dump(mode="json")}))
 
 
+def _at_first(rows: list[dict[str, Any]]) -> list[str]:
+    """Return the columns of the list that a wide window shows without scrolling."""
+    longest = {name: max(len(str(row[name] or "")) for row in rows) for name in rows[0]}
+    letters = (max(len(name.replace(" peak", "")), longest[name]) for name in longest)
+    ends = accumulate(NUMBER * (count + 2) for count in letters)
+    return [name for name, end in zip(longest, ends, strict=True) if end <= WIDTH]
+
+
 def _columns(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return how columns of the list are drawn: a phone shows the first three, numbers have separators."""
+    """Return how columns of the list are drawn: names in full, numbers with separators."""
     wide = LETTER * max(len(row["name"]) + 5 for row in rows)
     columns: dict[str, Any] = {"name": st.column_config.TextColumn(width=min(wide, WIDEST_NAME))}
     for name in rows[0]:

@@ -42,6 +42,7 @@ from perfmodel.interfaces.api.predict import Predicted
 from perfmodel.interfaces.reports.figures import interval_95, notes_of, target_words
 from perfmodel.model.options.risk import PLANNING_CONFIDENCE, Risk
 from perfmodel.model.prediction import Prediction, card
+from perfmodel.model.prediction.alone import efficiency_range, predicted_alone
 from perfmodel.model.prediction.card import at_confidence
 from perfmodel.model.prediction.intervals.bound import clipped_words
 from perfmodel.model.step.terms import TERMS, added
@@ -63,17 +64,18 @@ def speeds(prediction: Prediction, confidence: float) -> dict[str, answer_card.S
     return result
 
 
-def figures(prediction: Prediction) -> None:
+def figures(prediction: Prediction, request: PageRequest) -> None:
     """Draw the numbers that the card has no field for; a caption where it does not fit."""
     if not prediction.memory.fits:
         fast = card.per_second(prediction, prediction.samples_per_second)
         st.caption(f"If it fitted, an iteration would take {show(prediction.iteration_time, 's')}: {fast}")
         return
+    alone = predicted_alone(request.scenario(), prediction, backend().predict_each)
+    ends = efficiency_range(prediction, alone)
+    between = None if ends is None or ends[0] == ends[1] else " to ".join(per_cent(end, 0) for end in ends)
     with st.container(horizontal=True):
-        st.metric(
-            f"Efficiency ({prediction.scaling} scaling)",
-            per_cent(prediction.scaling_efficiency),
-            width="content",
+        main_number(
+            f"Efficiency ({prediction.scaling} scaling)", per_cent(prediction.scaling_efficiency), between
         )
         over = "1 GPU" if prediction.layout is None else "1 replica"
         st.metric(f"Speed-up over {over}", speed_up(prediction.speedup), width="content")
@@ -164,7 +166,7 @@ def page(request: PageRequest) -> None:
         alt = f"Terms of one iteration: {prediction.verdict}"
         charts.draw(charts.waterfall(prediction), "iteration", alt)
         st.caption(labelled(sentence(prediction.verdict)))
-        figures(prediction)
+        figures(prediction, request)
         sharing.here()
     to_target(reached, prediction)
     show_warnings([*notes_of(prediction), *no_effect.without_effect(prediction, request.picked)])

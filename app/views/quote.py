@@ -33,7 +33,7 @@ from app.plain import plain
 from app.state import clear, is_open, newest
 from perfmodel.decide.quote import Checked, Quote, example_names, read_quote
 from perfmodel.decide.quote.answer import QuoteAnswer
-from perfmodel.decide.quote.card import advice_beside_chart, card_of_quote, chance_figures, chances
+from perfmodel.decide.quote.card import advice_beside_chart, card_of_quote, chance_figures, chances, named
 from perfmodel.decide.quote.claim_words import CONVENTION_WORDS
 from perfmodel.decide.quote.listing import claimed, lines_of, verdict_words, worst_first
 from perfmodel.decide.quote.sentence import judgement_words, shown_verdict
@@ -186,11 +186,18 @@ def said_elsewhere(checked: Sequence[Checked], chance: Mapping[str, answer_card.
     return NOT_LARGE if alone.probability is not None and not alone.only_with else ()
 
 
-def in_full(claim: Checked, index: int, sources: Mapping[str, Source]) -> None:
-    """Draw a claim's verdict, and folded its sentence for a mail, arithmetic and sources."""
-    words = claim.text or quotes.text(claim, claim.value)
+def in_full(claim: Checked, index: int, words: str, sources: Mapping[str, Source]) -> None:
+    """Draw a claim's verdict, and folded its sentence for a mail, arithmetic and sources.
+
+    Parameters
+    ----------
+    index : its place among the claims
+    words : what it is called
+    """
     verdict = verdict_words(claim).partition(": ")[0]
     with st.expander(plain(f"{index + 1}. {begun(verdict)}: {words}")):
+        if claim.text:
+            st.markdown(plain(f"Claimed: {sentence(claim.text)}"))
         st.markdown(f"{plain(sentence(judgement_words(claim)))} Text for a mail:")
         st.code(claim.sentence, language=None, wrap_lines=True)
         st.caption(plain(f"{claim.scenario}. {' '.join(claim.reading.split())}"))
@@ -248,7 +255,8 @@ def page(request: PageRequest) -> None:
         chance, (advice, runs) = chance_of(checked, card), advice_beside_chart(checked)
         answer_card.show(card.model_copy(update={"advice": advice}), chance, said_elsewhere(checked, chance))
         indices = drawn(checked)
-        quote_chart.draw_claims({index + 1: checked[index] for index in indices})
+        names = [named(claim, checked) for claim in checked]
+        quote_chart.draw_claims({index + 1: (names[index], checked[index]) for index in indices})
         for index in sorted(indices):
             if index + 1 in runs:
                 st.caption(plain(f"Claim {index + 1}: {runs[index + 1]}."))
@@ -260,7 +268,7 @@ def page(request: PageRequest) -> None:
         st.caption(plain(quote.note))
     sharing.here()
     for index in indices:
-        in_full(checked[index], index, quote.sources)
+        in_full(checked[index], index, names[index], quote.sources)
     answer = QuoteAnswer.of(quote, checked)
     with st.container(horizontal=True):
         command = f"check-quote {file_words([given.file])}"

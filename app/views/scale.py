@@ -162,7 +162,7 @@ def card_of(result: dict[str, Scaling], remedy: str = "") -> Card:
     """
     chosen, *others = result
     own, rest = result[chosen], {name: result[name].predictions for name in others}
-    card = card_of_scaling(own.predictions, rest, chosen, own.alone)
+    card = card_of_scaling(own.predictions, rest, own.alone)
     more = f" What to do: {remedy}." if remedy else ""
     return card.model_copy(update={"advice": f"{card.advice}{more}"})
 
@@ -247,25 +247,22 @@ def page(request: PageRequest) -> None:
         at_end = request.picked | {"gpus": first[-1].scenario["world_size"]}
         remedy = "" if first[-1].memory.fits else layout_options.remedy(at_end)
         shown = card_of(result, remedy)
-        answer_card.show(shown, figures(up_to(first), scaling.alone))
+        answer_card.show(shown, figures(up_to(first), scaling.alone), without=("throughput",))
         if y == "cost" and not any(value for line in drawn.values() for value in line):
             st.info("No price is known: give one under “Prices, power, failures”, or choose a cloud machine.")
         show_warnings(warning for line in result.values() for p in line.predictions for warning in p.warnings)
-        scaling_chart.draw(result, drawn, y)
-        notes = [
-            *scaling_chart.band_words(result, y),
-            *scaling_chart.covered_words(drawn),
-            *captions(result),
-            f"by the {first[-1].model} model",
-        ]
-        st.caption(plain(" ".join(labelled(sentence(note)) for note in notes)))
-        with st.expander("What limits it, in full"):
-            st.markdown(
-                "\n".join(f"* {plain(labelled(sentence(each)))}" for each in last.verdict.split("; "))
-            )
-        sharing.here()
-        if len(result) > 1:
-            st.caption("Download CSV and Download JSON have every curve, the report the first.")
+    scaling_chart.draw(result, drawn, y)
+    notes = [
+        *scaling_chart.band_words(result, y),
+        *captions(result),
+        f"by the {first[-1].model} model",
+    ]
+    st.caption(plain(" ".join(labelled(sentence(note)) for note in notes)))
+    with st.expander("What limits it, in full"):
+        st.markdown("\n".join(f"* {plain(labelled(sentence(each)))}" for each in last.verdict.split("; ")))
+    sharing.here()
+    if len(result) > 1:
+        st.caption("Download CSV and Download JSON have every curve, the report the first.")
     rows = table(result, drawn, y)
     command = copies(request, [p.scenario["world_size"] for p in first], shown)
     report = report_pages.of_scaling(scaling, command)

@@ -33,7 +33,7 @@ INSTEAD = {"llama-3-8b": "Llama 3 8B", "llama-3-70b": "Llama 3 70B", "resnet50":
 # Networks that are one click away.
 USUAL = {HOW: WHOLE, PRICING: ("on-demand",)}
 # Option -> what is lit unless something else is chosen.
-WIDTH, NARROW = 900, 480
+WIDTH, NARROW = 1280, 480
 # Of the form and of its first field [px].
 NOT_ASKED = {
     RUN: "What you train does not count for a listing of collectives, so it is not asked.",

@@ -128,10 +128,7 @@ def times_of(result: Sequence[StragglerPrediction], taken: str) -> Figure:
     )
     others = [row for row in rows if row.variant != taken]
     groups = {
-        "to take: fastest without stale gradients": (
-            charts.ORANGE,
-            [row for row in rows if row.variant == taken],
-        ),
+        "to take": (charts.ORANGE, [row for row in rows if row.variant == taken]),
         "without stale gradients": (charts.BLUE, [row for row in others if row.mean_staleness < FRESH]),
         "with stale gradients, which may train worse": (
             charts.SKY,

@@ -39,6 +39,7 @@ from app.state import choose, show_mistake
 from app.titles import job_of
 from perfmodel.core.errors import InputError
 from perfmodel.decide.economics import economics
+from perfmodel.interfaces.api.layout_card import with_amounts
 from perfmodel.interfaces.api.layout_row import LayoutRow
 from perfmodel.interfaces.api.layouts import Layouts
 from perfmodel.interfaces.api.run_costs import Costs
@@ -140,8 +141,8 @@ COLUMNS = {
     "accumulation_steps": "passes",
 }
 _SHARE = st.column_config.NumberColumn(format="%.1f")
-FIRST_COLUMNS = ("step [s]", "memory [GiB]", "note", "layout")
-# Columns that are drawn at once, a phone shows all but the end of a layout; the table's menu has the others.
+FIRST_COLUMNS = ("step [s]", "layout", "note", "memory [GiB]")
+# Columns that are drawn at once, a phone shows the first three; the table's menu has the others.
 CONFIG = {
     "step [s]": st.column_config.NumberColumn(format="%.3g", width=52),
     "note": st.column_config.TextColumn(
@@ -277,7 +278,7 @@ def page(request: PageRequest) -> None:
         costs = economics(prediction, conditions, session_hardware.catalogue())
         run = {name: request.picked[name] for name in RUN if name in request.picked}
         if costs["price"] or run:
-            card = answer.card.model_copy(update=run_and_cost(prediction, costs))
+            card = with_amounts(answer.card.model_copy(update=run_and_cost(prediction, costs)))
             answer = replace(answer, economics=cast(Costs, costs), card=card)
     with request.top:
         job = job_of(None, answer.card)._replace(network=answer.workload)

@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from perfmodel.core.units import counted
+from perfmodel.model.setting.link_caveats import PART_OF
 
 
-def with_assumed(count: int) -> str:
-    """Return the condition that the number of adapters is the assumed one.
+def with_assumed(count: int, is_own: bool = False) -> str:
+    """Return the condition that the number of adapters is the one taken where none was given.
 
-    >>> with_assumed(4)
-    'with 4 network adapters a machine (assumed),'
+    Parameters
+    ----------
+    is_own : whether a machine was named, and these are all that it has
+
+    >>> with_assumed(4), with_assumed(8, is_own=True)
+    ('with 4 network adapters a machine (assumed),', 'with 8 network adapters a machine (its own),')
     """
-    return f"with {counted(count, 'network adapter')} a machine (assumed),"
+    return f"with {counted(count, 'network adapter')} a machine ({'its own' if is_own else 'assumed'}),"
+
+
+def are_own(defaults: Iterable[str]) -> bool:
+    """Return whether the adapters are all those of a machine that was named, by the defaults that were taken.
+
+    >>> are_own(["--nics 4"]), are_own(["--node dgx-1v", "--nics 4"])
+    (True, False)
+    >>> are_own(["--nics 1 (of 4, for 1 of 8 GPUs)"])
+    False
+    """
+    return not any(
+        line.startswith("--node ") or (line.startswith("--nics ") and PART_OF in line) for line in defaults
+    )
 
 
 def with_others(count: int, is_all: bool = False) -> str:

@@ -28,7 +28,7 @@ from perfmodel.model.prediction.names import network_name
 from tests.browser.chromium import FLAGS, chromium
 from tests.browser.server import app_server
 
-LIKELY = re.compile(r'>Likely</div><div class=\\\\?"[\w-]+\\\\?">([\d,]+)<')
+LIKELY = re.compile(r'>Likely</div><div class=\\\\?"[\w-]+\\\\?">([\d,]+) ?<')
 """Matches the throughput on a card in JSON."""
 PEOPLE = 10
 WORKLOADS = ("resnet50", "vgg16", "alexnet", "bert-base", "inception-v3")

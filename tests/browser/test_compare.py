@@ -23,7 +23,7 @@ def test_back_undoes_what_was_added_asked_and_removed(window: Window, other: Win
     window.settled()
     assert page.evaluate("history.length") == start + 2
     page.go_back()
-    page.wait_for_selector("strong:has-text('Take C (100 Gbit/s Ethernet with RDMA) for speed')")
+    page.wait_for_selector("strong:has-text('Take 100 Gbit/s Ethernet with RDMA (C) for speed')")
     window.settled()
     assert page.url == asked
     window.entry("Predict").click()
@@ -64,7 +64,7 @@ def test_the_name_of_a_case_is_no_link_and_no_markup(window: Window, names: tupl
     main = page.locator("[data-testid=stMain]")
     assert main.locator("a[href]").count() == 0
     seen = main.inner_text().replace("\u2060", "").replace("\u00a0", " ")  # without the word joiner
-    assert f"Take D ({names[-1]}) for speed" in seen
+    assert f"Take {names[-1]} (D) for speed" in seen
     assert "D: 32 x V100 SXM2" in seen
     assert [name for name in names if name not in seen] == []
 

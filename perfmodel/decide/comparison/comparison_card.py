@@ -275,14 +275,14 @@ def _which(standing: Standing, best: Best, choice: Choice) -> str:
     if choice.ground == "speed":
         return f"{_at_cost(best, sure)}."
     if choice.ground == "little":
-        change = "gain" if ratio.value > 1 else "lose"
-        place = "the fastest, " if best.others > 1 and ratio.value > 1 else ""
-        speed = f"{other} is {place}{ratio.sentence}"
+        is_fastest = best.others > 1 and ratio.value > 1
         cheaper = _cheaper(able, sure)
         if not network_hardly_matters(standing):
-            return f"{cheaper}: {speed}, but may {change} nothing."
+            change, place = "gain" if ratio.value > 1 else "lose", "the fastest, " * is_fastest
+            return f"{cheaper}: {other} is {place}{ratio.sentence}, but may {change} nothing."
+        whole = f"even {other}, the fastest," if is_fastest else other
         known = f"; {SAYS_COST}" if whether_it_pays(standing.cases) else ""
-        return f"the network hardly matters here; {cheaper}: {speed}, and may {change} nothing{known}."
+        return f"the network hardly matters here; {cheaper}: {whole} is only {ratio.sentence}{known}."
     fastest, most = best.faster, "fastest" if best.others > 1 else "faster"
     is_faster = f"{'it' if fastest is best.case else other} is {ratio.sentence}"
     if choice.ground == "speed and cost":

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from perfmodel.core.command_line import command_line
 from perfmodel.core.errors import InputError
 from perfmodel.core.sentences import capitalised
-from perfmodel.decide.assumed_adapters import with_assumed, with_others
+from perfmodel.decide.assumed_adapters import are_own, with_assumed, with_others
 from perfmodel.decide.comparison.case import Case
 from perfmodel.decide.comparison.reasons import (
     NETWORK,
@@ -127,7 +127,8 @@ def other_adapters(standing: Standing, best: Best) -> OtherAdapters | None:
         return None
     condition = capitalised(with_others(wanted, is_all=wanted > 1))
     sentence = f"{condition} {best.case.name} would be {about_as_fast(ratio)}."
-    return OtherAdapters(capitalised(with_assumed(count)), wanted, sentence)
+    is_own = all(are_own(case.prediction.defaults) for case in cases)
+    return OtherAdapters(capitalised(with_assumed(count, is_own)), wanted, sentence)
 
 
 def other_count(prediction: Prediction, catalogue: Catalogue | None) -> int | None:

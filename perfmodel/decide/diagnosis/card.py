@@ -8,7 +8,7 @@ from typing import Any
 
 from perfmodel.core.sentences import capitalised, in_a_list, in_sentences
 from perfmodel.core.units import per_cent, percent, show, show_range, three_digits
-from perfmodel.decide.assumed_adapters import with_assumed, with_others
+from perfmodel.decide.assumed_adapters import are_own, with_assumed, with_others
 from perfmodel.decide.diagnosis.answer import (
     DiagnosedCause,
     DiagnosedSize,
@@ -133,7 +133,8 @@ def _verdict_if(answer: Diagnosis, turns: Sequence[TurningDefault]) -> str:
     if answer.kind == "collective":
         said = listing_verdict(answer)
         if answer.adapters is not None:
-            said = f"{with_assumed(answer.adapters.taken)} {_lower(said)}"
+            taken = with_assumed(answer.adapters.taken, are_own(answer.defaults))
+            said = f"{taken} {_lower(said)}"
         return f"{said}{condition and ','}{condition}{_unexplained(answer)}"
     if answer.verdict == "normal":
         return f"Normal{condition or ' for this job'}"

@@ -14,6 +14,7 @@ from perfmodel.decide.quote.listing import claimed, value_words, worst_first
 from perfmodel.decide.quote.sentence import (
     BETTER,
     EVEN,
+    OPEN,
     asked_of,
     evidence_words,
     expected_words,
@@ -142,9 +143,13 @@ def _advice_on_all(claims: Sequence[Checked], in_full: bool = True) -> str:
         likely = f", each {each} likely" if alike else f", {low} to {high} likely"
     number = "Both" if len(claims) == 2 else f"All {len(claims)}"
     so = "; none is sure, so " if advice == OF_ALL[CONTRACT] else ", so "
-    lines = [f"{number} claims are {shown_verdict(claims[index])}{likely}{so}{advice}."]
+    said = {*map(shown_verdict, claims)}
+    what = said.pop() if len(said) == 1 else claims[index].verdict
+    if what == OPEN:
+        likely, so = f" ({each if alike else f'{low} to {high}'})", ": the model cannot judge them, so "
+    lines = [f"{number} claims are {what}{likely}{so}{advice}."]
     reached = [n for n, claim in enumerate(claims) if needs_reached(claim)][:1]
-    names = [f"{_named(claim, claims)} (claim {n})" for n, claim in enumerate(claims, 1)]
+    names = [f"{named(claim, claims)} (claim {n})" for n, claim in enumerate(claims, 1)]
     lines += [f"{names[n]}: {reached_words(claims[n])}; {open_clause(claims[n])}." for n in reached]
     lines += [
         f"{name}: {words}."
@@ -156,7 +161,7 @@ def _advice_on_all(claims: Sequence[Checked], in_full: bool = True) -> str:
     return " ".join(lines)
 
 
-def _named(claim: Checked, claims: Sequence[Checked]) -> str:
+def named(claim: Checked, claims: Sequence[Checked]) -> str:
     """Return a claim in short: its network, or its machines if it has none, and the claimed value.
 
     Where claims are of several quantities, with its own.
@@ -175,7 +180,7 @@ def _grounds(claim: Checked) -> str:
     if not claim.measured and claim.similar_run is None:
         apart = "no measured run is like it"
     is_reached = any(reaches(near.value, claim.value, claim.higher_is_better) for near in claim.measured)
-    why = f"plausible, as the model expects {expected}"
+    why = f"{shown_verdict(claim)}, as the model expects {expected}"
     is_explained = apart and not is_reached and claim.verdict == "plausible"
     return "; ".join(filter(None, (why if is_explained else f"expect {expected}", apart)))
 
@@ -189,7 +194,7 @@ def chance_figures(claims: Sequence[Checked]) -> dict[str, tuple[str, str]]:
     """Return claim -> its chance in a few words, and what to expect of it; empty of one claim or of many."""
     if not 1 < len(claims) <= EACH:
         return {}
-    return {f"claim {n}: {_named(claim, claims)}": _chance_figure(claim) for n, claim in enumerate(claims, 1)}
+    return {f"claim {n}: {named(claim, claims)}": _chance_figure(claim) for n, claim in enumerate(claims, 1)}
 
 
 def _chance_figure(claim: Checked) -> tuple[str, str]:
@@ -260,7 +265,8 @@ def _advice(claim: Checked, among: str, in_full: bool) -> str:
         lines = [f"{capitalised(what)}: {value} is {likely_words(claim)}{among}; expect {expected}."]
     if claim.verdict == "plausible" and possible:  # how likely it is says whether the advice is to rely on it
         said = likely_words(claim, how)
-        lines = [f"{capitalised(said)}: {value} is {what}{among}. {advice}."]
+        judged = "cannot be judged" if what == OPEN else f"is {what}"
+        lines = [f"{capitalised(said)}: {value} {judged}{among}. {advice}."]
     if claim.verdict == "impossible" and in_full:
         lines.append(f"{capitalised(limit_words(claim))}.")
     if run is not None and needs_reached(claim):

@@ -29,6 +29,10 @@ EVEN = 0.495
 """Probability from which a claim can be relied on if the contract has it: 50 %, as written (a choice)."""
 SHOWN = {"optimistic": "doubtful", "pessimistic": "cautious"}
 """Verdict -> its words in texts, where they are not its name."""
+OPEN = "as likely as not"
+"""What texts say of a plausible claim that the model can neither confirm nor refute."""
+NEAR_EVEN = 0.1
+"""Distance of its probability from 50 % up to which that is so (a choice)."""
 SELDOM = 0.5
 """Probability of a claim below which a run that did as well is named (a choice)."""
 
@@ -143,6 +147,8 @@ def reached_words(claim: Checked) -> str:
 
 def shown_verdict(claim: Checked) -> str:
     """Return the verdict as texts have it."""
+    if claim.verdict == "plausible" and abs((claim.probability or 0.0) - 0.5) <= NEAR_EVEN:
+        return OPEN
     return SHOWN.get(claim.verdict, claim.verdict)
 
 

@@ -42,7 +42,22 @@ def card_of_layouts(
         "chance": _chance(ties, fitting, next_slower),
         "machines": card.machines.replace(f"; {ties.preferred.words}", ""),  # the advice spells it
     }
-    return card.model_copy(update=update)
+    return with_amounts(card.model_copy(update=update))
+
+
+def with_amounts(card: Card) -> Card:
+    """Return a card whose advice begins with the time and the cost of the run where they are known.
+
+    >>> card = Card(advice="Take tensor 4.", run="20.2 days (80 %: 15 days to 27 days)", cost="$2 an hour")
+    >>> with_amounts(card).advice
+    'Expect 20.2 days: take tensor 4.'
+    """
+    amounts = [text.partition(" (")[0] for text in (card.run, card.cost) if " (" in text]
+    if not card.run or not amounts or not card.advice.startswith("Take "):
+        return card
+    return card.model_copy(
+        update={"advice": f"Expect {' and '.join(amounts)}: take {card.advice.removeprefix('Take ')}"}
+    )
 
 
 def _advice(ties: Ties, first: LayoutRow) -> str:

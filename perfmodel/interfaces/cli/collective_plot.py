@@ -33,7 +33,7 @@ MEASURED_BY = "measured by"
 NOT_MEASURED = "none of the measured curves is of this collective over this kind of link"
 AXES: Final = ({"xaxis": "x", "yaxis": "y"}, {"xaxis": "x2", "yaxis": "y2"})
 """Axes of time, and of bus bandwidth."""
-BAND, EDGE = "rgba(118, 118, 118, 0.35)", "rgb(118, 118, 118)"
+BAND, EDGE = "rgba(86, 180, 233, 0.35)", "rgb(86, 180, 233)"
 AMBER = "#e69f00"
 """Colour of what was asked for."""
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from perfmodel.core.errors import InputError
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction.intervals.ratio import is_measured, ratio_between
 from perfmodel.model.prediction.result import Prediction
@@ -25,6 +27,19 @@ def job_alone(scenario: Scenario, prediction: Prediction) -> Scenario:
     if prediction.scaling == "strong" and prediction.layout is not None:
         changed["accumulation_steps"] = None
     return scenario.model_copy(update=changed)
+
+
+def predicted_alone(
+    scenario: Scenario,
+    prediction: Prediction,
+    predict_each: Callable[[Sequence[Scenario]], Sequence[Prediction]],
+) -> Prediction | None:
+    """Return the prediction of ``job_alone``; None where that is impossible."""
+    try:
+        (alone,) = predict_each([job_alone(scenario, prediction)])
+    except InputError:
+        return None
+    return alone
 
 
 def efficiency_range(prediction: Prediction, alone: Prediction | None) -> tuple[float, float] | None:

@@ -8,6 +8,7 @@ from perfmodel.core.sentences import interval_80, likely_to_be
 from perfmodel.core.units import per_cent, plural, rate, show, three_digits
 from perfmodel.model.options.understood import Understood
 from perfmodel.model.prediction.answer_card import Card
+from perfmodel.model.prediction.certain_order import why_certain
 from perfmodel.model.prediction.memory_odds import states_exceed, verdict
 from perfmodel.model.prediction.names import accelerator_name, training_name
 
@@ -169,13 +170,11 @@ class Ratio(_Result):
     sure: float | None
     """Probability that the job predicted to be faster is faster."""
     clipped_at: float | None = None
-    """The ratio of their accelerators, if the jobs differ in nothing else and an end of the interval was cut
-    at it; else None."""
+    """The ratio of their accelerators, if all else is alike and an end of the interval was cut at it."""
 
     @property
     def words(self) -> str:
-        """The ratio with its interval and the probability of the order, as text: a difference in speed is
-        written like this everywhere.
+        """The ratio with its interval and the probability of the order: how every answer words a speed.
 
         >>> Ratio(to="A", value=1.26, low_80=1.1, high_80=1.4, sure=0.97).words
         '1.26 x as fast (80 %: 1.1 to 1.4), 97 % likely to be faster'
@@ -219,8 +218,7 @@ class Ratio(_Result):
     def order(self) -> str:
         """Which job is faster, with which probability, as text; empty where that is not known.
 
-        Empty too where only the networks differ and one is nowhere worse: the interval, which ends at 1, says
-        so.
+        Empty too where it is certain, but the difference may be none: the interval, which ends at 1, says so.
 
         >>> Ratio(to="A", value=1.04, low_80=1.0, high_80=1.2, sure=1.0).order
         ''
@@ -242,8 +240,10 @@ class Ratio(_Result):
 
     def _of(self, whom: str) -> str:
         """Return ``words`` with the name of the other job after the ratio."""
-        is_known = self.low_80 is not None and self.high_80 is not None
-        return f"{self.speed(whom)}, {self.order}" if is_known and self.order else self.speed(whom)
+        if not self.order or self.low_80 is None or self.high_80 is None:
+            return self.speed(whom)
+        why = why_certain(self.value, self.low_80, self.high_80, self.sure)
+        return f"{self.speed(whom)}, {self.order}{why}"
 
 
 class UpdateBounds(_Result):

@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from perfmodel.core.errors import InputError
 from perfmodel.core.files.tables import Record, Table, aligned
 from perfmodel.core.units import per_cent, rate, show
 from perfmodel.model.options.scenario import Scenario
-from perfmodel.model.prediction.alone import job_alone, size_alone
+from perfmodel.model.prediction.alone import predicted_alone, size_alone
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.intervals.bound import CUT_BY
 from perfmodel.model.prediction.intervals.ratio import ratio_between
@@ -129,11 +128,7 @@ def scaling_of(
     for each in predictions:
         if each.scenario["world_size"] == size_alone(last) and not each.scenario["servers"]:
             return Scaling(rows, predictions, each)
-    try:
-        (alone,) = predict_each([job_alone(jobs[-1], last)])
-    except InputError:
-        return Scaling(rows, predictions, None)
-    return Scaling(rows, predictions, alone)
+    return Scaling(rows, predictions, predicted_alone(jobs[-1], last, predict_each))
 
 
 def _table(record: Interval | Ratio | None) -> dict[str, object] | None:

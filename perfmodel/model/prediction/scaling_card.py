@@ -20,6 +20,8 @@ FASTEST = {
     "peaks and links": "the most that peaks and links allow",
 }
 """Reason for which an interval is cut -> what the throughput at its upper end is."""
+FURTHER = 0.75
+"""Such a share of the last accelerators tried at which more of them pay too."""
 NOTHING = 0.005
 """Such a share that counts as nothing."""
 
@@ -27,7 +29,6 @@ NOTHING = 0.005
 def card_of_scaling(
     predictions: Sequence[Prediction],
     others: Mapping[str, Sequence[Prediction]] = {},
-    name: str = "",
     alone: Prediction | None = None,
 ) -> Card:
     """Return the answer card of the same job on different numbers of accelerators.
@@ -36,7 +37,6 @@ def card_of_scaling(
     ----------
     predictions : of the job, in rising numbers of accelerators
     others : name -> predictions of other jobs on the same numbers
-    name : of the job among the others
     alone : prediction of the job on one accelerator or replica; None where that is impossible
 
     Examples
@@ -44,15 +44,16 @@ def card_of_scaling(
     >>> from perfmodel import predict
     >>> one, *several = (predict(gpus=gpus) for gpus in (1, 8, 16))
     >>> card_of_scaling(several, alone=one).advice.partition(":")[0]
-    'It scales up to 16 GPUs, the most tried, at 96 % of linear scaling (80 %'
+    'It scales past 16 GPUs, the most tried, at 96 % of linear scaling (80 %'
     """
     first, most = predictions[0], up_to(predictions)
     of_most = prediction_card.card_of(most)
     chance = f"{gpus(most)}: {ratio_between(most, first, gpus(first)).sentence}" if most is not first else ""
     return Card.model_construct(
-        advice=_advice(predictions, most, others, name, alone),
+        advice=_advice(predictions, most, others, alone),
         machines=of_most.machines,
         time=of_most.time,
+        throughput=_throughput(most, others) if most.memory.fits else "",
         chance=chance,
         memory=of_most.memory,
         limit=of_most.limit,
@@ -97,26 +98,25 @@ def _advice(
     predictions: Sequence[Prediction],
     most: Prediction,
     others: Mapping[str, Sequence[Prediction]],
-    name: str,
     alone: Prediction | None,
 ) -> str:
-    """Return up to how many accelerators it pays, and the throughput there of this job and each other one."""
+    """Return up to how many accelerators it pays, and the throughput there of this job or each other one."""
     if not most.memory.fits:
         return f"On {gpus(most)} it {most.memory.verdict}."
     beyond = predictions[[each is most for each in predictions].index(True) + 1 :]
     is_last = not beyond and len(predictions) > 1
-    start = f"On {gpus(most)}" if len(predictions) == 1 else f"It scales up to {gpus(most)}"
+    goes_on = is_last and added_share(predictions[-2], most) >= FURTHER
+    reach = f"It scales {'past' if goes_on else 'up to'} {gpus(most)}"
+    start = f"On {gpus(most)}" if len(predictions) == 1 else reach
     start += f"{', the most tried' if is_last else ''}, at {efficiency_words(most, alone)}"
     further = [_further(most, beyond[0])] if beyond else []
     faster, rest = _by_certainty(others, most)
     if faster or rest:
         none = f"no other {_differing(others, most)} is surely faster"
         lines = [f"{start}; {f'{next(iter(faster))} is faster' if faster else none}.", *faster.values()]
-        lines += [f"{name}: {speed_words(most)}.", *further, *rest.values(), *_common_end(others, most)]
+        lines += [*further, *rest.values()]
     else:
         lines = [f"{start}: {speed_words(most)}.", *further]
-    if is_last:
-        lines.append("Give more --gpus to look further.")
     if is_too_wide(most):
         lines.append("This is too wide to plan with: measure first.")
     return " ".join(lines)
@@ -140,8 +140,9 @@ def _differing(others: Mapping[str, Sequence[Prediction]], own: Prediction) -> s
     return "strategy" if all(one["inter_link"] == chosen["inter_link"] for one in each) else "job"
 
 
-def _common_end(others: Mapping[str, Sequence[Prediction]], own: Prediction) -> list[str]:
-    """Return the throughput at which the intervals of all jobs end, and why, if they end at the same one."""
+def _throughput(own: Prediction, others: Mapping[str, Sequence[Prediction]]) -> str:
+    """Return the throughput, and at which one the intervals of all jobs end, and why, if it is the same."""
+    said = speed_words(own)
     at_same = [
         each
         for rows in others.values()
@@ -150,11 +151,12 @@ def _common_end(others: Mapping[str, Sequence[Prediction]], own: Prediction) -> 
     ]
     cut, rates = own.interval, throughput_range(own)
     if cut is None or rates is None or not cut.is_cut:
-        return []
+        return said
     end = three_digits(rates[1])
     if any(three_digits((throughput_range(each) or rates)[1]) != end for each in at_same):
-        return []
-    return [f"The intervals end at {end}, {FASTEST[cut.clipped_by or 'peaks and links']}."]
+        return said
+    ends = "the intervals end" if others else "the interval ends"
+    return f"{said}; {ends} at {end}, {FASTEST[cut.clipped_by or 'peaks and links']}"
 
 
 def _by_certainty(
