@@ -147,7 +147,7 @@ def overview(answer: Fleets) -> list[dict[str, str]]:
             cells["run"] = run_words(one).replace("80 %: ", "").replace(" to ", " to\u00a0")
         cells[SPEED] = re.sub(r" (?!\()", "\u00a0", cells[SPEED])  # its interval stays in one line
         drawn = {
-            f"{name} (80 %)" if name == "run" else name: plain(words)
+            (f"{name} (80 %)" if name == "run" else name).replace(" %", "\u00a0%"): plain(words)
             for name, words in cells.items()
             if name not in ("GPUs", "USD")
         }
