@@ -258,7 +258,10 @@ def test_the_most_machines_are_not_advised_for_being_the_most():
         (second,) = (each for each in others if each.startswith("8 x NVIDIA DGX A100 80 GB: 18 h become "))
         assert ", with 2,048 samples a step" in second
     prices = {"dgx-a100-80gb": 150e3}
+    counts += ["4 x dgx-h100"]
     many = perfmodel.fleets(HAVE, counts, **STATED, run_time="18h", deadline="10h", purchase_prices=prices)
+    rival = "Expected to be as fast as 4 x NVIDIA DGX A100 80 GB: 4 x NVIDIA DGX H100, equal shares."
+    assert rival in advice_beside_chart(many)[1]
     assert many.card.advice.startswith("Add 8 x NVIDIA DGX A100 80 GB if the job's batch may grow ")
     assert "Fastest" not in many.card.advice  # of fewer machines, which are slower
     with_idle = perfmodel.fleets(

@@ -45,11 +45,17 @@ from app.state import newest
 from perfmodel.core.units import dollars
 from perfmodel.decide.planning.fleets import Fleets
 from perfmodel.decide.planning.fleets.card import advice_beside_chart, best_of, is_advised
-from perfmodel.decide.planning.fleets.option_words import GROWS, name_of, run_words
+from perfmodel.decide.planning.fleets.option_words import (
+    EQUAL_SHARES_SAID,
+    GROWS,
+    SHARES_SAID,
+    name_of,
+    run_words,
+)
 from perfmodel.decide.planning.fleets.payback_words import basis_words
 from perfmodel.decide.planning.fleets.result import FleetOption
 from perfmodel.decide.planning.fleets.table_words import SPEED, columns_of, rows_of
-from perfmodel.decide.planning.fleets.verdict import EQUAL_SHARES_SAID, SHARES_SAID, startable
+from perfmodel.decide.planning.fleets.verdict import startable
 from perfmodel.decide.planning.fleets.written import read_addition
 from perfmodel.hardware.machine_words import node_words
 from perfmodel.interfaces.reports.fleet import page_of_fleets

@@ -8,6 +8,12 @@ from perfmodel.decide.planning.fleets.result import FleetOption, Fleets, RunChec
 
 POLICY_WORDS = {"slowest paces": "equal shares"}
 """Policy of a mixed fleet -> what people read, where that is not its name."""
+EQUAL_SHARES_SAID = (
+    "equal shares: each GPU gets as many samples, as in stock data parallelism, and the slowest sets the pace"
+)
+SHARES_SAID = (
+    f"{EQUAL_SHARES_SAID}; shares by speed: a faster GPU gets more, which stock software does not do"
+)
 GROWS = "if the job's batch may grow"
 """What most options rest on where no batch of the job is given."""
 

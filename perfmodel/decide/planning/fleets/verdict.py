@@ -11,6 +11,7 @@ from perfmodel.core.units import dollars, duration, per_cent, rate, three_digits
 from perfmodel.decide.planning.fleets.market import Market
 from perfmodel.decide.planning.fleets.option_words import (
     GROWS,
+    SHARES_SAID,
     check_words,
     gain_words,
     grown_step,
@@ -28,12 +29,6 @@ LEAST = 1.01
 _COUNT: Final = re.compile(r"\b\d+ x ")
 """Matches how many machines of a kind an option has."""
 SHARES = "shares by speed"
-EQUAL_SHARES_SAID = (
-    "equal shares: each GPU gets as many samples, as in stock data parallelism, and the slowest sets the pace"
-)
-SHARES_SAID = (
-    f"{EQUAL_SHARES_SAID}; shares by speed: a faster GPU gets more, which stock software does not do"
-)
 MOST_NUMBERS = 2
 """Other numbers of the same machines that are said; the table has all."""
 
@@ -217,10 +212,9 @@ def alternatives_of(answer: Fleets, best: FleetOption | None = None) -> list[str
     ----------
     answer, best : as of ``reasons_of``
     """
-    fastest, ratio = _leading(answer), _leading(answer).ratio
-    lines: list[str] = []
-    if ratio is not None and ratio.value >= LEAST:
-        lines += _other_numbers(answer, best or fastest) + _rivals(answer, fastest)
+    fastest, lines = _leading(answer), list[str]()
+    if fastest.ratio is not None and fastest.ratio.value >= LEAST:
+        lines += _other_numbers(answer, best or fastest) + _rivals(answer, fastest, fastest is not best)
     return [*lines, *_without_price(answer), *_with_shares(answer, fastest)]
 
 
@@ -265,14 +259,16 @@ def _other_numbers(answer: Fleets, best: FleetOption) -> list[str]:
     ]
 
 
-def _rivals(answer: Fleets, fastest: FleetOption) -> list[str]:
-    """Return other kinds that are expected to be as fast as the option taken, or faster but not surely."""
+def _rivals(answer: Fleets, fastest: FleetOption, is_named: bool = False) -> list[str]:
+    """Return other kinds expected to be as fast as an option, which may be named, or faster."""
     options = [one for one in _first_of_kinds(startable(answer)) if _kind_of(one) != _kind_of(fastest)]
     alike = as_fast_as(fastest, options)
     most = LEAST * fastest.samples_per_second
     faster = [one for one in options if one.samples_per_second >= most and one not in alike]
     groups = {
-        "Expected to be as fast": [name_of(one) for one in alike],
+        f"Expected to be as fast{f' as {name_of(fastest)}' if is_named else ''}": [
+            name_of(one) for one in alike
+        ],
         "Faster, but not surely": [_with_speed(one) for one in faster],
     }
     return [f"{words}: {'; '.join(some)}." for words, some in groups.items() if some]
