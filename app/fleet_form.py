@@ -97,7 +97,7 @@ def known() -> dict[str, Option]:
         if name == "epochs":
             option = option._replace(usual="not set")
         if name == BATCH:
-            option = options()[name]._replace(label="Batch of the whole job [samples]", help=BATCH_HELP)
+            option = options()[name]._replace(label="Batch of the whole job", help=BATCH_HELP)
         result[name] = option if name == "workload" else _own(option if one == field else options()[name])
     return result
 

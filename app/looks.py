@@ -54,6 +54,9 @@ label:has(:focus-visible) {
   .st-key-page-body > .st-key-option-quantity { min-width: 14rem; }
   .st-key-page-body > [class*=st-key-option-fleets] { min-width: 13rem; }
 }
+@media (min-width: 1200px) {
+  .st-key-page-body > [class*=st-key-option-fleets] { min-width: 30%; }
+}
 .stMultiSelect [data-testid=stMultiSelectTagsContainer] { flex-wrap: wrap; height: auto; max-height: none; }
 .stMultiSelect :is([role=group], span):has(> [data-testid=stMultiSelectTagsContainer], > span[title]) {
   height: auto; min-height: 28px; max-height: none;
@@ -86,8 +89,10 @@ label:has(:focus-visible) {
 [class*=st-key-sources] [data-testid=stMarkdownContainer] > table td:last-child { white-space: normal; }
 [class*=st-key-wrapped] [data-testid=stMarkdownContainer] > table td { white-space: normal !important; }
 [class*=st-key-wrapped] td:first-child { min-width: 7rem; }
-.st-key-machine-prices button:is([data-testid$=StepUp], [data-testid$=StepDown]) { display: none; }
+:is(.st-key-machine-prices, .st-key-option-fleets-global-batch-size)
+  button:is([data-testid$=StepUp], [data-testid$=StepDown]) { display: none; }
 .st-key-wrapped-kinds td:first-child { min-width: 0; }
+.st-key-wrapped-fleets td:first-child { min-width: 5.5rem; }
 .st-key-wrapped-changes td:first-child span { display: block; opacity: 0.8; }
 .st-key-sharing, .st-key-sharing [data-testid=stHorizontalBlock] { gap: 0.375rem !important; }
 .st-key-sharing button { padding: 0.125rem 0.5rem; min-height: 2rem; }

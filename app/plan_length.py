@@ -28,19 +28,22 @@ TUNED = tuple(name.replace("_", "-") for name in TRAINS_ADAPTERS)
 """Options of a fine-tuning that trains adapters alone."""
 
 
-def current(option: Option, page: str = "plan") -> Workload | None:
+def current(option: Option, page: str = "plan", start: str | None = None) -> Workload | None:
     """Return the network that a page is about; None of one uploaded or unknown.
 
     Parameters
     ----------
     option : of the network
     page : its name in the URL
+    start : network with which the page opens without an address of its own
     """
     session, query = st.session_state, st.query_params.to_dict()
     seen = session.get("seen")
     stays = seen and seen[0] == page and seen[1] == query
     name = session.get(f"option-{option.key}") if stays else query.get(option.name)
-    name = name or session.get("chosen", {}).get(option.key) or Run.model_fields["workload"].value
+    name = name or session.get("chosen", {}).get(option.key)
+    is_opening = not query and not (seen and seen[0] == page)
+    name = name or (start if is_opening else None) or Run.model_fields["workload"].value
     try:
         return workload(id_of("workloads", name, session_hardware.catalogue()))
     except InputError:

@@ -17,8 +17,11 @@ from app.layout import sentence
 from app.looks import labelled
 from app.plain import plain
 from perfmodel.core.files.resources import folder
+from perfmodel.core.sentences import sentences_in
 from perfmodel.core.units import percent, show
 from perfmodel.decide.diagnosis.chances import LEAST
+from perfmodel.decide.planning.fleets import Fleets
+from perfmodel.decide.planning.fleets.verdict import startable
 from perfmodel.decide.sensitivity import input_words
 from perfmodel.decide.sensitivity.levers import decision
 from perfmodel.decide.sensitivity.per_sample import effects
@@ -241,11 +244,12 @@ def diagnosed(test: Any, answers: list[Any], printed: str) -> None:
 
 def enlarged(test: Any, answers: list[Any], printed: str) -> None:
     (answer,) = answers
-    assert labelled(answer["card"]["advice"]) in plain_words(test)
+    assert all(each in plain_words(test) for each in sentences_in(labelled(answer["card"]["advice"])))
     assert [line in printed for line in answer["words"]] == [True] * len(answer["words"])
-    options = [answer["have"], *answer["options"]]
+    fleets = Fleets.model_validate(answer)
+    options = [fleets.have, *startable(fleets)]
     rows = re.findall(r"^\| (.*?)(?:, .*?)? \| ", plain_words(test), re.MULTILINE)
-    assert rows[2:] == [one["words"] for one in options]
+    assert rows[2:] == [one.words for one in options]
 
 
 def learned(test: Any, answers: list[Any], printed: str) -> None:

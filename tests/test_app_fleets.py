@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import perfmodel
 from app.fleet_form import asked
+from app.looks import labelled
+from perfmodel.core.sentences import sentences_in
 from perfmodel.hardware.catalogue.store import Catalogue
 from tests.test_app import errors, opened, sound, words
 
@@ -59,7 +63,7 @@ def test_a_price_that_is_missing_is_asked_for_answers_when_it_pays_back_and_can_
     assert test.query_params["purchase-price"] == "dgx-1v=40000"
 
 
-def test_the_chart_and_the_table_with_the_advised_row_come_before_the_fields():
+def test_the_fields_come_before_the_chart_and_the_table_with_the_advised_row():
     given = {"machine": "dgx-a100-80gb", "machines": "8", "workload": "bert-large", "samples": "1e9"}
     test = opened("fleets", **given, **{"how-many": "4", "purchase-price": "dgx-a100-80gb=150000"})
     sound(test)
@@ -69,7 +73,25 @@ def test_the_chart_and_the_table_with_the_advised_row_come_before_the_fields():
     )
     assert "| **4 x NVIDIA DGX A100 80 GB** | " in drawn[table].value.replace("\u00a0", " ")
     kinds = [each.type for each in drawn]
-    assert kinds.index("plotly_chart") < table < min(map(kinds.index, ("selectbox", "number_input")))
+    fields = [
+        place for place, kind in enumerate(kinds) if kind in ("selectbox", "number_input", "text_input")
+    ]
+    assert fields[0] < fields[-1] < kinds.index("plotly_chart") < table
+    assert "shares by speed" not in drawn[table].value  # which no stock software does
+
+
+def test_each_sentence_of_the_advice_is_on_the_page_once():
+    given = {"machine": "dgx-a100-80gb", "machines": "8", "workload": "bert-large", "run-time": "18h"}
+    test = opened("fleets", **given, **{"how-many": "4", "purchase-price": "dgx-a100-80gb=150000"})
+    bought = ["4 x dgx-a100-80gb", "4 x dgx-h100", "4 x dgx-b200"]
+    prices = {"dgx-a100-80gb": 150e3}
+    job = {"workload": "bert-large", "run_time": "18h", "purchase_prices": prices}
+    advice = perfmodel.fleets("8 x dgx-a100-80gb", bought, **job).card.advice
+    said = re.sub(r"\\(.)", r"\1", words(test)).replace("**", "")
+    for each in sentences_in(labelled(advice)):
+        assert said.count(each) == 1, each
+    card, rest = (said.index(each) for each in ("Not if it must stay at", "Your batch decides"))
+    assert card < said.index("| option |") < rest
 
 
 def _elements(block):
@@ -83,11 +105,10 @@ def test_a_run_of_today_is_answered_with_what_it_becomes_and_no_price():
     test = opened("fleets", **given, **{"how-many": "4", "run-time": "18h"})
     sound(test)
     said = words(test)
-    assert "With 4 x NVIDIA DGX A100 80 GB more, assuming a step of 1,024 samples today " in said
-    assert "(16 on each of 64 GPUs):** 18 h become" in said
+    assert "more if the job's batch may grow from 1,024 samples (assumed) to 1,536:** 18 h become" in said
     assert "Your batch decides (state it: “Batch of the whole job”): " in said
     assert "“if below”: the price below which it pays back (over 4 years, always at work, each hour" in said
-    assert ", if a step may grow with the GPUs." in said
+    assert ", if the job's batch may grow with the GPUs." in said
     kinds = next(each for each in test.multiselect if each.label == "Which to add")
     assert "the same machine only" in kinds.options
 
@@ -113,6 +134,9 @@ def test_the_batch_is_asked_next_to_the_machines_and_an_empty_field_says_what_is
     sound(test)
     step = perfmodel.fleets(have, f"1 x {machine}", workload=network).have.global_batch_size
     assert _batch(test).placeholder == f"{step:,} (assumed)"
+    first = opened("fleets")  # which asks about a network of its own
+    assert _batch(first).placeholder == "512 (assumed)"
+    assert "Tokens" in " ".join(each.label for each in first.text_input)
     start = opened(
         "start", on="machines_to_add", train=network, present=machine, **{"present-number": number}
     )
@@ -124,9 +148,9 @@ def test_a_batch_that_is_given_leaves_no_condition_on_the_page():
     test = opened("fleets", **given, **{"run-time": "18h", "global-batch-size": "30720"})
     sound(test)
     said = words(test)
-    assert "With 4 x NVIDIA DGX A100 80 GB more:** 18 h become" in said
-    assert "assuming" not in said
-    assert "if a step may grow" not in said
+    assert "**With 4 x NVIDIA DGX A100 80 GB more: 18 h become" in said
+    assert "assum" not in said
+    assert "may grow" not in said
     per_gpu = opened("fleets", **given, **{"local-batch-size": "32"})
     assert _batch(per_gpu).placeholder == "by the batch per GPU"
 

@@ -14,6 +14,8 @@ import pytest
 import perfmodel
 from app.looks import labelled
 from perfmodel.core.drawing import POINT, WIDTH, drawn
+from perfmodel.decide.planning.fleets.card import advice_beside_chart as fleets_beside_chart
+from perfmodel.decide.planning.fleets.result import Fleets
 from perfmodel.decide.quote import check_quote, read_quote
 from perfmodel.decide.quote.card import advice_beside_chart
 from perfmodel.interfaces.function_names import function_name
@@ -247,6 +249,16 @@ PAGES = [
     ("diagnose", {"gpus": "32", "measured": "400ms"}, ("diagnose", {"gpus": 32, "measured": "400ms"})),
     ("quote", {"quote": "horovod-512-gpus"}, ("check-quote", {"quote": "horovod-512-gpus"})),
     (
+        "fleets",
+        {"machine": "dgx-1v", "machines": "2", "how-many": "4", "add": "same", "workload": "resnet50"}
+        | {"run-time": "18h", "purchase-price": "dgx-1v=30000"},
+        (
+            "plan",
+            {"have": "2 x dgx-1v", "buy": ["4 x dgx-1v"], "workload": "resnet50"}
+            | {"run_time": "18h", "purchase_prices": {"dgx-1v": 30000}},
+        ),
+    ),
+    (
         "fits",
         {"workload": "llama-3-8b", "accelerator": "h100-sxm5-80gb", "gpus": "8"},
         ("fits", {"workload": "llama-3-8b", "accelerator": "h100-sxm5-80gb", "gpus": 8}),
@@ -266,6 +278,9 @@ def test_a_page_shows_and_copies_the_card_of_the_command(page, query, decision, 
         advice, runs = advice_beside_chart(check_quote(read_quote("horovod-512-gpus")[0]))
         assert card["advice"].startswith(advice)
         assert all(each in card["advice"] for each in runs.values())
+    if page == "fleets":  # whose table has the rest next to it
+        advice, rest = fleets_beside_chart(Fleets(**service.post(f"/v1/{name}", json=body).json()))
+        assert card["advice"] == " ".join([advice, *rest])
     assert labelled(advice) in re.sub(r"\\(.)", r"\1", words(test)).replace("**", "")
     figures, *_, whole = cards(test)  # the last is in the fold
     assert whole.splitlines() == [f"{label}: {labelled(value)}" for label, value in rows_of(card)]

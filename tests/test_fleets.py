@@ -17,6 +17,7 @@ import perfmodel
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import duration
 from perfmodel.decide.planning.fleets import Fleets, Job
+from perfmodel.decide.planning.fleets.card import advice_beside_chart
 from perfmodel.decide.planning.fleets.option_words import gain_words, run_words
 from perfmodel.decide.planning.fleets.payback_words import payback_words, price_words
 from perfmodel.decide.planning.fleets.shares import Units, whole_shares
@@ -35,10 +36,12 @@ BUILT_IN = Catalogue.built_in()
 JOB = {"workload": "bert-large", "local_batch_size": 32}
 STATED = {"workload": "bert-large", "local_batch_size": 16}
 """The default batch, given."""
-ASSUMED = ", assuming a step of 1,024 samples today (16 on each of 64 GPUs)"
 HAVE = "8 x dgx-a100-80gb"
-WHY = " (nearest to 1,024 that 64 and 96 GPUs share equally)"
-"""Why a step of both fleets has 960 samples."""
+GROWN = "if the job's batch may grow from 1,024 samples to 1,536"
+"""On what four more DGX A100 rest at that batch."""
+ASSUMED = GROWN.replace("samples", "samples (assumed)")
+SAME = "if it must stay at 1,024 (taken as 960, which 64 and 96 GPUs share equally): "
+"""What stands before figures of both fleets at about that batch."""
 
 
 def run(*words):
@@ -58,15 +61,18 @@ def mixed():
     )
 
 
+def _time(one):
+    return duration(one.run_time)
+
+
 def test_the_advice_has_its_numbers_once_and_one_sentence_on_shares_by_speed():
     bought = ["4 x dgx-a100-80gb", "4 x dgx-h100", "4 x dgx-b200"]
     answer = perfmodel.fleets(HAVE, bought, **STATED, samples=1e9, purchase_prices={"dgx-a100-80gb": 150e3})
     advice = answer.card.advice
     (best, *_) = answer.options
     assert advice.startswith(
-        f"Add 4 x NVIDIA DGX A100 80 GB: {best.ratio.speed()}, a predicted {duration(best.run_time)} "
-        f"instead of {duration(answer.have.run_time)}, if a step may grow from "
-        f"{answer.have.global_batch_size:,} to {best.global_batch_size:,} samples; pays back after "
+        f"Add 4 x NVIDIA DGX A100 80 GB {GROWN}: {best.ratio.speed()}, a predicted "
+        f"{duration(best.run_time)} instead of {duration(answer.have.run_time)}; pays back after "
         f"{duration(best.payback.time)} at work. "
     )
     assert "It is " not in advice  # shares by speed are faster, and no other price is known
@@ -75,7 +81,8 @@ def test_the_advice_has_its_numbers_once_and_one_sentence_on_shares_by_speed():
     assert advice.count(best.ratio.speed()) == 1
     assert best.run_time_low_80 < answer.have.run_time < best.run_time_high_80
     assert best.ratio.low_80 > 1
-    assert "both times share most of their error" in answer.card.run
+    assert answer.card.run.endswith(f", with 1,536 samples a step; today a predicted {_time(answer.have)}")
+    assert answer.card.rests_on.endswith("; the times with it and of today share most of their error")
     h100, b200 = (one for one in answer.options if one.policy == "shares by speed")
     assert b200.samples_per_second == pytest.approx(h100.samples_per_second, rel=0.01)
     assert advice.endswith(
@@ -93,12 +100,13 @@ def test_a_run_of_today_is_scaled_by_the_ratio_of_two_predictions():
     assert [time / 3600 for time in times] == pytest.approx(hours)
     assert answer.have.run_time == 18 * 3600
     assert answer.card.advice == (
-        f"With 4 x NVIDIA DGX A100 80 GB more: 18 h become {hours[0]:.3g} h (80 %: {hours[1]:.3g} h to "
-        f"{hours[2]:.3g} h), {more.ratio.value:.3g} x as fast, if a step may grow from 1,024 to 1,536 "
-        f"samples. With 960 samples a step before and after{WHY}: {run_words(more.at_same_batch)}, "
-        f"{more.same_batch.ratio.times()}."
+        f"With 4 x NVIDIA DGX A100 80 GB more {GROWN}: 18 h become {hours[0]:.3g} h (80 %: {hours[1]:.3g} h "
+        f"to {hours[2]:.3g} h), {more.ratio.value:.3g} x as fast. I{SAME[1:]}{_time(more.same_batch)}, "
+        f"{more.same_batch.ratio.times()}, {more.same_batch.ratio.order}."
     )
-    assert "times the ratio of two predictions, in which their common error cancels" in answer.card.run
+    assert answer.card.run == f"{run_words(more)}, with 1,536 samples a step; today 18 h"
+    cancels = "your 18 h times the ratio of two predictions, in which their common error cancels; "
+    assert answer.card.rests_on.startswith(cancels)
     assert answer.run_check is None
     late = perfmodel.fleets(HAVE, "4 x dgx-a100-80gb", **JOB, run_time="18h", deadline="12.5h").options[0]
     assert late.meets_deadline is (late.run_time < 12.5 * 3600)
@@ -117,7 +125,10 @@ def test_what_rests_on_a_larger_step_says_what_the_same_step_gives():
     assert answer.card.cost.endswith(
         f"; with 960 samples a step: pays back if it costs less than {price_words(same)}"
     )
-    assert answer.card.chance.endswith(f"; with 960 samples a step: {same.ratio.order}")
+    assert f"{same.ratio.times()}, {same.ratio.order}." in answer.card.advice
+    priced = perfmodel.fleets(HAVE, "4 x dgx-a100-80gb", **job, purchase_prices={"dgx-a100-80gb": 150e3}).card
+    assert "960" not in priced.run + priced.cost + priced.chance  # figures of the larger batch alone
+    assert f"Not {SAME}" in priced.advice
     printed = run("--have", HAVE, "--buy", "4 x dgx-a100-80gb", "--workload", "bert-large").output
     assert f"with 960 samples a step: {price_words(same)}" in " ".join(printed.split())
     costs = page_of_fleets(answer, None, BUILT_IN).tables[2].rows
@@ -133,14 +144,16 @@ def test_advice_that_the_same_step_does_not_bear_out_says_not():
     (more,) = dear.options
     assert more.payback.within_life
     assert not more.same_batch.payback.within_life
-    assert dear.card.advice.startswith("Add 4 x NVIDIA DGX A100 80 GB: ")
-    assert f" Not with 960 samples a step before and after{WHY}: " in dear.card.advice
-    assert ", after it is written off." in dear.card.advice
+    assert dear.card.advice.startswith(f"Add 4 x NVIDIA DGX A100 80 GB {GROWN}: ")
+    assert f" Not {SAME}" in dear.card.advice
+    assert "; pays back only after " in dear.card.advice
+    assert ", when it is written off." in dear.card.advice
     prices = {"purchase_prices": {"dgx-a100-80gb": 150_000}, "switch_prices": 0}
     advice = perfmodel.fleets(HAVE, ["4 x dgx-a100-80gb", "4 x dgx-h100"], **job, **prices).card.advice
-    assert "worth $180), if a step may grow with the GPUs." in advice
+    assert "worth $180), if the job's batch may grow with the GPUs." in advice
     late = perfmodel.fleets(HAVE, "4 x dgx-a100-80gb", **job, deadline="13h").card.advice
-    assert f" Not with 960 samples a step before and after{WHY}: " in late
+    assert "; meets the deadline of 13 h. Not " in late
+    assert f" Not {SAME}" in late
     assert "; too late for the deadline." in late
 
 
@@ -155,21 +168,28 @@ def test_a_batch_that_nobody_gave_is_said_first_with_what_others_would_give():
             HAVE, "4 x dgx-a100-80gb", **job, global_batch_size=one.global_batch_size
         ).options
         assert (given.run_time, given.ratio) == (one.run_time, one.ratio)
-    small, middle, large = (f"{duration(one.run_time)} with {one.global_batch_size:,}" for one in batches)
+    same, middle, large = (f"{duration(one.run_time)}" for one in batches)
     times = [one.ratio.times() for one in batches]
-    grown = "if a step may grow from 1,024 to 1,536 samples. "
-    assert answer.card.advice == (
-        f"With 4 x NVIDIA DGX A100 80 GB more{ASSUMED}: 18 h become {run_words(more)}, "
-        f"{more.ratio.times()}, {grown}Your batch decides (state it: --global-batch-size): {small} samples a "
-        f"step before and after ({times[0]}), {middle} ({times[1]}), {large} ({times[2]})."
+    first, rest = advice_beside_chart(answer)
+    assert first == (
+        f"With 4 x NVIDIA DGX A100 80 GB more {ASSUMED}: 18 h become {run_words(more)}, "
+        f"{more.ratio.times()}. I{SAME[1:]}{same}, {times[0]}, {more.same_batch.ratio.order}."
     )
-    condition = " if a step may grow to 1,536 samples: "
-    assert answer.card.chance.startswith(f"{more.ratio.order} than what you have{condition}")
+    assert rest == [
+        f"Your batch decides (state it: --global-batch-size): {middle} with 4,032 samples before and after "
+        f"({times[1]}), {large} with 16,320 ({times[2]})."
+    ]
+    assert answer.card.advice == " ".join([first, *rest])
+    condition = ", with 1,536 samples a step: "
+    assert answer.card.chance.startswith(f"{more.ratio.order}{condition}")
     assert answer.is_batch_assumed
     assert answer.headline.endswith("batch 16 each (assumed)")
     dear = perfmodel.fleets(HAVE, "4 x dgx-a100-80gb", workload="bert-large", prices={"dgx-a100-80gb": 1e6})
-    said = f"Assumed{ASSUMED.replace(', assuming', ':')}; state yours (--global-batch-size). "
-    assert dear.card.advice.startswith(f"Keep what you have. {said}")
+    assert dear.card.advice.startswith(
+        "Keep what you have, assuming a step of 1,024 samples today (16 on each of 64 GPUs); state yours "
+        "(--global-batch-size). "
+    )
+    assert advice_beside_chart(dear) == (dear.card.advice, [])  # why stands with it
 
 
 def test_a_batch_that_is_given_has_no_condition_and_no_second_story():
@@ -179,7 +199,7 @@ def test_a_batch_that_is_given_has_no_condition_and_no_second_story():
     assert not answer.is_batch_assumed
     assert all(not one.other_batches and one.same_batch is None for one in answer.options)
     card = answer.card
-    assert not re.search(r"\bif a step|assum|--global-batch-size|before and after", card.advice + card.chance)
+    assert not re.search(r"may grow|assum|--global-batch-size|before and after", card.advice + card.chance)
     assert "assumed" not in answer.headline
 
 
@@ -189,15 +209,14 @@ def test_more_of_the_same_leads_unless_another_option_is_surely_faster():
     h100, _, same = answer.options
     assert h100.ratio.value > same.ratio.value
     assert answer.card.advice.startswith("With 4 x NVIDIA DGX A100 80 GB more: 18 h become ")
-    rival = f"Expected to be as fast: 4 x NVIDIA DGX H100, equal shares, {h100.ratio.speed()}."
-    assert rival in answer.card.advice
-    assert answer.card.chance.startswith(f"{same.ratio.order} than what you have: {same.ratio.speed()}")
+    assert "Expected to be as fast: 4 x NVIDIA DGX H100, equal shares." in advice_beside_chart(answer)[1]
+    assert answer.card.chance == f"{same.ratio.order}: {same.ratio.speed()}"
     in_time = perfmodel.fleets(HAVE, ["4 x dgx-h100", "4 x dgx-a100-80gb"], **job, deadline="13h").card
     assert in_time.advice.startswith("Add 4 x NVIDIA DGX A100 80 GB: ")
     many = perfmodel.fleets(HAVE, ["1 x dgx-a100-80gb", "7 x dgx-h100"], **STATED)
     few, equal = many.options[0].ratio, many.options[1].ratio
     assert equal.low_80 < few.high_80 < equal.value
-    assert many.card.advice.startswith("With 1 x NVIDIA DGX A100 80 GB more: ")
+    assert many.card.advice.startswith("With 1 x NVIDIA DGX A100 80 GB more if the job's batch may grow ")
     assert "Faster, but not surely: 7 x NVIDIA DGX H100, equal shares, " in many.card.advice
     slow = perfmodel.fleets("4 x dgx-1v@ethernet-10g-tcp", ["1 x dgx-1v", "ethernet-100g-rdma"], **STATED)
     more, network = (one.ratio for one in slow.options)
@@ -212,7 +231,7 @@ def test_a_step_that_is_not_larger_or_cannot_be_the_same_has_no_second_figure():
     )
     assert network.options[0].same_batch is tiny.options[0].same_batch is None
     assert "may grow" not in network.card.advice
-    assert "if a step may grow from 64 to 96 samples." in tiny.card.advice
+    assert "if the job's batch may grow from 64 samples to 96: " in tiny.card.advice
 
 
 @pytest.mark.parametrize(("hours", "is_far"), [(18, False), (60, True), (5, True)])
@@ -225,16 +244,26 @@ def test_a_run_of_today_is_checked_against_its_prediction(hours, is_far):
     assert (check.predicted, check.low_80, check.high_80) == pytest.approx(
         (predicted.run_time, predicted.run_time_low_80, predicted.run_time_high_80)
     )
-    assert f"we would have predicted {duration(check.predicted)} (80 %: " in answer.card.run
-    assert (f"Your {hours} h are far off: we would have predicted" in answer.card.advice) is is_far
+    predicted = f"your {hours} h, for which we would have predicted {duration(check.predicted)} (80 %: "
+    assert answer.card.rests_on.startswith(predicted)
+    said = advice_beside_chart(answer)[0]
+    assert (f"Your {hours} h are far off: we would have predicted" in said) is is_far
 
 
 def test_the_most_machines_are_not_advised_for_being_the_most():
     for counts in ([], ["4 x dgx-a100-80gb", "8 x dgx-a100-80gb"]):
         answer = perfmodel.fleets(HAVE, counts, workload="bert-large", run_time="18h")
-        first, _, second = answer.card.advice.split(". ")[:3]
-        assert first.startswith(f"With 4 x NVIDIA DGX A100 80 GB more{ASSUMED}: 18 h become ")
-        assert second.startswith("8 x NVIDIA DGX A100 80 GB: 18 h become ")
+        first, _, _, *others = answer.card.advice.split(". ")
+        assert first.startswith(f"With 4 x NVIDIA DGX A100 80 GB more {ASSUMED}: 18 h become ")
+        (second,) = (each for each in others if each.startswith("8 x NVIDIA DGX A100 80 GB: 18 h become "))
+        assert ", with 2,048 samples a step" in second
+    prices = {"dgx-a100-80gb": 150e3}
+    counts += ["4 x dgx-h100"]
+    many = perfmodel.fleets(HAVE, counts, **STATED, run_time="18h", deadline="10h", purchase_prices=prices)
+    rival = "Expected to be as fast as 4 x NVIDIA DGX A100 80 GB: 4 x NVIDIA DGX H100, equal shares."
+    assert rival in advice_beside_chart(many)[1]
+    assert many.card.advice.startswith("Add 8 x NVIDIA DGX A100 80 GB if the job's batch may grow ")
+    assert "Fastest" not in many.card.advice  # of fewer machines, which are slower
     with_idle = perfmodel.fleets(
         "16 x dgx-a100-80gb",
         ["1 x dgx-a100-80gb", "16 x dgx-a100-80gb"],
@@ -251,7 +280,8 @@ def test_a_highest_price_leads_only_where_money_was_asked_about_and_says_what_it
     assert "pays back" not in silent.advice
     assert basis in silent.cost
     rented = perfmodel.fleets("2 x p4d.24xlarge", "4 x p4d.24xlarge", **job, run_time="18h").card
-    assert rented.advice.startswith("With 4 x AWS p4d.24xlarge more: 18 h become ")
+    grown = "if the job's batch may grow from 512 samples to 1,536"
+    assert rented.advice.startswith(f"With 4 x AWS p4d.24xlarge more {grown}: 18 h become ")
     assert "; never pays back: it costs $" in rented.advice
     told = perfmodel.fleets(
         HAVE, "4 x dgx-a100-80gb", **job, hour_value=180, conditions=perfmodel.Conditions(used_fraction=0.5)
@@ -261,9 +291,8 @@ def test_a_highest_price_leads_only_where_money_was_asked_about_and_says_what_it
 
 
 def test_a_workload_that_nobody_named_is_said():
-    assert perfmodel.fleets(HAVE, "4 x dgx-a100-80gb").card.advice.endswith(
-        " Taken as ResNet-50 (default): give --workload if it is another."
-    )
+    said, _ = advice_beside_chart(perfmodel.fleets(HAVE, "4 x dgx-a100-80gb"))
+    assert said.endswith(" Taken as ResNet-50 (default): give --workload if it is another.")
     named = perfmodel.fleets(HAVE, "4 x dgx-a100-80gb", workload="resnet50")
     assert "Taken as" not in named.card.advice
 
@@ -594,8 +623,8 @@ def test_machines_that_would_slow_a_layout_stay_idle_and_that_is_said():
 @pytest.mark.parametrize(
     ("batch", "taken", "said"),
     [
-        (1024, 1056, ", if a step may grow from 1,024 to 1,056 samples"),
-        (4096, 4128, ", if a step may grow from 4,096 to 4,128 samples"),
+        (1024, 1056, ", if the job's batch may grow from 1,024 samples to 1,056"),
+        (4096, 4128, ", if the job's batch may grow from 4,096 samples to 4,128"),
         (1152, 1152, ""),
         (128, 96, ", with 96 samples a step: 96 GPUs cannot share 128 equally"),
     ],
@@ -638,7 +667,7 @@ def test_where_nobody_says_what_to_buy_it_is_proposed():
 def test_a_deadline_names_the_option_that_meets_it():
     words = ("--workload", "bert-large", "--samples", "1e9", "--local-batch-size", "32")
     done = run("--have", HAVE, "--buy", "4 x dgx-a100-80gb", "--deadline", "10h", *words)
-    assert "In 10 h: 4 x NVIDIA DGX A100 80 GB, 8.71 h." in " ".join(done.stdout.split())
+    assert "a predicted 8.71 h instead of 13 h; meets the deadline of 10 h." in " ".join(done.stdout.split())
     done = run("--have", HAVE, "--buy", "4 x dgx-a100-80gb", "--deadline", "2h", *words)
     said = (
         "No option meets the deadline of 2 h: that takes 6.5 x the speed of what you have, at least 45 more"

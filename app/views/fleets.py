@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from app import answer_card, charts, file_marks, fleet_form, plan_form, plan_length, session_hardware, sharing
-from app.colours import BLUE, GREY, SKY
+from app.colours import BLUE, GREY, ORANGE
 from app.command_answer import answer_of
 from app.figure import Figure
 from app.fleet_form import (
@@ -38,18 +38,24 @@ from app.layout import (
     sentence,
     shell_command,
 )
-from app.looks import for_planners
+from app.looks import for_planners, labelled
 from app.options import Option, convert, written
 from app.plain import markdown, plain
 from app.state import newest
 from perfmodel.core.units import dollars
 from perfmodel.decide.planning.fleets import Fleets
-from perfmodel.decide.planning.fleets.card import best_of, is_advised
-from perfmodel.decide.planning.fleets.option_words import name_of
+from perfmodel.decide.planning.fleets.card import advice_beside_chart, best_of, is_advised
+from perfmodel.decide.planning.fleets.option_words import (
+    EQUAL_SHARES_SAID,
+    GROWS,
+    SHARES_SAID,
+    name_of,
+    run_words,
+)
 from perfmodel.decide.planning.fleets.payback_words import basis_words
 from perfmodel.decide.planning.fleets.result import FleetOption
 from perfmodel.decide.planning.fleets.table_words import SPEED, columns_of, rows_of
-from perfmodel.decide.planning.fleets.verdict import SHARES_SAID, startable
+from perfmodel.decide.planning.fleets.verdict import startable
 from perfmodel.decide.planning.fleets.written import read_addition
 from perfmodel.hardware.machine_words import node_words
 from perfmodel.interfaces.reports.fleet import page_of_fleets
@@ -58,7 +64,14 @@ from perfmodel.model.prediction.names import network_name
 from perfmodel.model.setting.sharing import predicts_tokens
 
 PRICE = "purchase-price"
-START = {
+PRICE_HELP = "A price that is unknown may change the answer. Rents go into “Prices”."
+FAINT = 0.5
+# Opacity of the interval of an option that the card does not advise.
+NAMED = 0.24
+# Place of the name of an option above its bar; bars are 1 apart.
+ROOM = 1.06
+# Right end of the chart, over the end of the widest interval.
+START: dict[str, Any] = {
     "workload": "llama-3-8b",
     "machine": "dgx-h100",
     "machines": 8,
@@ -68,40 +81,43 @@ START = {
 
 
 def speeds(answer: Fleets) -> Figure:
-    """Return a chart of the speed of each option as a multiple of the present fleet's, with its interval.
+    """Return a chart of the speed of options as a multiple of the present fleet's, with its interval.
 
-    The option that the card advises has a colour of its own.
+    Options that no stock software trains are left out; the one that the card advises has a colour of its own.
     """
     figure = Figure()
     best = best_of(answer)
-    known = [one for one in answer.options if one.ratio is not None]
-    for index, one in enumerate(known):
-        assert one.ratio is not None
-        colour, ratio = BLUE if one is best else SKY, one.ratio
+    known = [(one, one.ratio) for one in startable(answer) if one.ratio is not None]
+    for index, (one, ratio) in enumerate(known):
         if ratio.low_80 is not None:
             figure.add_scatter(
                 x=[ratio.low_80, ratio.high_80],
                 y=[index, index],
                 mode="lines",
-                line={"color": colour, "width": 12},
-                opacity=0.8 if one is best else 0.45,
+                line={"color": BLUE if one is best else GREY, "width": 12},
+                opacity=1 if one is best else FAINT,
                 hoverinfo="skip",
                 showlegend=False,
             )
         advised = ": advised" if is_advised(one) else ""
         name = f"<b>{name_of(one)}{advised}</b>" if one is best else name_of(one)
         figure.add_annotation(
-            x=0, y=index - 0.2, text=name, showarrow=False, align="left", xanchor="left", yanchor="bottom"
+            x=0, y=index - NAMED, text=name, showarrow=False, align="left", xanchor="left", yanchor="bottom"
         )
     figure.add_scatter(
-        x=[None], y=[None], mode="lines", line={"color": SKY, "width": 12}, opacity=0.45, name="80 % interval"
+        x=[None],
+        y=[None],
+        mode="lines",
+        line={"color": GREY, "width": 12},
+        opacity=FAINT,
+        name="80 % interval",
     )
     figure.add_scatter(
-        x=[one.ratio.value for one in known if one.ratio],
+        x=[ratio.value for _, ratio in known],
         y=list(range(len(known))),
-        text=[f"{name_of(one)}: {one.ratio.words}" for one in known if one.ratio],
+        text=[f"{name_of(one)}: {ratio.words}" for one, ratio in known],
         mode="markers",
-        marker={"color": BLUE, "size": 13, "line": {"color": "white", "width": 2}},
+        marker={"color": "white", "size": 13, "line": {"color": BLUE, "width": 3}},
         name="expected",
         hovertemplate="%{text}<extra></extra>",
     )
@@ -109,30 +125,38 @@ def speeds(answer: Fleets) -> Figure:
         x=[1.0] * len(known),
         y=list(range(len(known))),
         mode="markers",
-        marker={"symbol": "line-ns-open", "size": 18, "color": GREY, "line": {"width": 3}},
+        marker={"symbol": "line-ns-open", "size": 16, "color": ORANGE, "line": {"width": 3}},
         name="what you have",
         hoverinfo="skip",
     )
-    figure.update_xaxes(title="times as fast as what you have", rangemode="tozero")
+    ends = [1.0, *(ratio.high_80 or ratio.value for _, ratio in known)]
+    figure.update_xaxes(title="times as fast as what you have", range=[0, ROOM * max(ends)])
     # names above, not left of the points, where they would take half of a phone's width
-    figure.update_yaxes(visible=False, autorange=False, range=[len(known) - 0.6, -0.85], fixedrange=True)
+    figure.update_yaxes(visible=False, autorange=False, range=[len(known) - 0.6, -0.9], fixedrange=True)
     return figure
 
 
 def overview(answer: Fleets) -> list[dict[str, str]]:
-    """Return a row for each option, as the table of the command but with what an unknown price may be.
+    """Return a row for each option that stock software trains, as the table of the command.
 
-    The option that the card advises is bold.
+    With the interval of a run, and what an unknown price may be.  The option that the card advises is bold.
     """
     columns, best = columns_of(answer), best_of(answer)
-    result = []
+    shown, result = startable(answer), []
     for row, one in zip(rows_of(answer), (answer.have, *answer.options), strict=True):
+        if one is not answer.have and one not in shown:
+            continue
         cells = dict(zip(columns, row, strict=True))
         if one.payback is None and one.purchase is not None:
             cells["pays back"] = if_below(one)
-        # an interval stays in one line
-        cells[SPEED] = re.sub(r" (?!\()", "\u00a0", cells[SPEED])
-        drawn = {name: plain(cells[name]) for name in columns if name not in ("GPUs", "USD")}
+        if one.ratio is not None and one.run_time is not None:
+            cells["run"] = run_words(one).replace("80 %: ", "").replace(" to ", " to\u00a0")
+        cells[SPEED] = re.sub(r" (?!\()", "\u00a0", cells[SPEED])  # its interval stays in one line
+        drawn = {
+            (f"{name} (80 %)" if name == "run" else name).replace(" %", "\u00a0%"): plain(words)
+            for name, words in cells.items()
+            if name not in ("GPUs", "USD")
+        }
         if one is best:
             drawn = {name: f"**{words}**" if words else "" for name, words in drawn.items()}
         result.append(drawn)
@@ -174,8 +198,6 @@ def ask_prices(answer: Fleets, picked: Mapping[str, Any]) -> None:
     query = {name: written(value) for name, value in picked.items()}
     given = dict(chain.from_iterable(convert(KNOWN[PRICE], query[PRICE]))) if PRICE in query else {}
     unknown = without_price(answer)
-    if unknown:
-        st.caption("A price that is unknown may change the answer. Rents go into “Prices”.")
     with st.container(horizontal=True, vertical_alignment="bottom", key="machine-prices"):
         for node in dict.fromkeys((*given, *unknown)):
             name = node_words(session_hardware.catalogue().node(node))
@@ -190,12 +212,31 @@ def ask_prices(answer: Fleets, picked: Mapping[str, Any]) -> None:
                 placeholder="unknown",
                 format="%.0f",
                 key=key,
+                help=PRICE_HELP,
             )
             if price != before and (price or before):
                 now = {**given, node: price}
                 words = ",".join(f"{node}={each:g}" for node, each in now.items() if each)
                 rest = {name: value for name, value in query.items() if name != PRICE}
                 file_marks.go_to(PAGE, rest | ({PRICE: words} if words else {}))
+
+
+def words_of_table(answer: Fleets, said: str) -> list[str]:
+    """Return sentences on words of the table that the sentences next to it do not explain.
+
+    Parameters
+    ----------
+    said : these sentences
+    """
+    shown, lines = startable(answer), list[str]()
+    if any(one.policy == "slowest paces" for one in shown):
+        lines.append(sentence(EQUAL_SHARES_SAID if len(shown) < len(answer.options) else SHARES_SAID))
+    basis = basis_words(answer.work_value)
+    if any(one.payback is None and one.worth for one in shown) and basis not in said:
+        grown = any(one.same_batch for one in shown if one.worth)
+        step = f", {GROWS} with the GPUs" if grown else ""
+        lines.append(f"“if below”: the price below which it pays back{basis}{step}.")
+    return lines
 
 
 def details(tables: Sequence[Listing], notes: Sequence[str]) -> None:
@@ -224,18 +265,15 @@ def page(request: PageRequest) -> None:
             f"{kind.machines} x {node_words(catalogue.node(kind.node))}" for kind in answer.have.kinds
         )
         st.subheader(plain(f"What to add to {have} for {network_name(answer.workload)}?"), anchor=False)
-        answer_card.show(answer.card)
-        charts.draw(speeds(answer), "fleets", answer.card.advice, height=110 + 52 * len(answer.options))
-        with st.container(key="wrapped-fleets"):
-            st.markdown(markdown(overview(answer)))
-        if any(one.policy != "one kind" for one in answer.options):
-            st.caption(sentence(SHARES_SAID))
-        if any(one.payback is None and one.worth for one in answer.options):
-            grown = any(one.same_batch for one in answer.options if one.worth)
-            step = ", if a step may grow with the GPUs" if grown else ""
-            basis = basis_words(answer.work_value)
-            st.caption(plain(f"“if below”: the price below which it pays back{basis}{step}."))
+        advice, rest = advice_beside_chart(answer)
+        answer_card.show(answer.card.model_copy(update={"advice": advice}), without=("limit",))
     ask_prices(answer, request.picked)
+    shown = startable(answer)
+    charts.draw(speeds(answer), "fleets", answer.card.advice, height=110 + 52 * len(shown))
+    with st.container(key="wrapped-fleets"):
+        st.markdown(markdown(overview(answer)))
+    if lines := [*words_of_table(answer, " ".join(rest)), *rest]:
+        st.markdown("\n".join(f"* {plain(labelled(line))}" for line in lines))
     sharing.here()
     details(others, [*report.assumptions, *report.notes])
     with st.container(horizontal=True):
@@ -243,7 +281,7 @@ def page(request: PageRequest) -> None:
         download_buttons(PAGE, answer.records(), answer.to_json, lambda: report)
 
 
-network = plan_length.current(KNOWN["workload"], PAGE)
+network = plan_length.current(KNOWN["workload"], PAGE, START["workload"])
 LENGTH = ("tokens" if network is not None and predicts_tokens(network) else "epochs", "samples")
 FIRST = ("workload", *LENGTH, "deadline", "precision", "local-batch-size")
 # Options that the sidebar shows at once.

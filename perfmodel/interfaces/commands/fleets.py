@@ -50,7 +50,7 @@ class Bought(Described):
     buy: Names = ()
     run_time: Annotated[
         Annotated[float, Within(gt=0, le=LARGEST, strict=True)] | None,
-        OptionInfo(label="Your run takes today, e.g. 18h", unit="s"),
+        OptionInfo(label="Your run today, e.g. 18h", unit="s"),
     ] = None
     hour_value: Annotated[
         Annotated[float, Within(gt=0, le=LARGEST, strict=True)] | None, OptionInfo(unit="USD")

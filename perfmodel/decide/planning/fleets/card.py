@@ -7,19 +7,23 @@ from perfmodel.decide.planning.fleets.option_words import (
     assumed_batch_words,
     check_words,
     gain_words,
+    grown_step,
+    grown_words,
     more_of,
     name_of,
     run_words,
 )
-from perfmodel.decide.planning.fleets.payback_words import payback_words, same_step, with_same_batch
+from perfmodel.decide.planning.fleets.payback_words import payback_words
 from perfmodel.decide.planning.fleets.result import FleetOption, Fleets
 from perfmodel.decide.planning.fleets.verdict import (
     LEAST,
+    alternatives_of,
+    checks_of,
     fastest_of_kinds,
     first_to_pay,
     in_time,
+    reasons_of,
     startable,
-    words_of,
 )
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.prediction.answer_card import Card
@@ -35,26 +39,36 @@ def card_of_fleets(answer: Fleets, catalogue: Catalogue) -> Card:
     answer : without its card
     catalogue : hardware, for the name of the link between machines
     """
-    best = best_of(answer)
-    one = best or answer.have
+    one = best_of(answer) or answer.have
+    first, rest = advice_beside_chart(answer)
     kinds = " + ".join(kind.words for kind in one.kinds)
     network = f", {one.nics} x {link_name(one.network, catalogue)}" if one.network else ""
     return Card.model_construct(
-        advice=" ".join([_head(answer, best), *words_of(answer, best)]),
+        advice=" ".join([first, *rest]),
         machines=f"{kinds}: {one.gpus:,} GPUs{network}",
         run=_run(answer, one),
         time=_iteration(one),
         cost=_cost(answer, one),
-        chance=with_same_batch(one, _chance(one.ratio, _if_grown(answer, one)), _order),
+        chance=_chance(one.ratio, grown_step(answer, one)),
         limit=one.limit,
-        rests_on=_basis(one),
+        rests_on=_basis(answer, one),
     )
 
 
-def _if_grown(answer: Fleets, one: FleetOption) -> str:
-    """Return the larger step on which what is said of an option rests, as a condition; empty without one."""
-    more = one.global_batch_size
-    return f" if a step may grow to {more:,} samples" if more > answer.have.global_batch_size else ""
+def advice_beside_chart(answer: Fleets) -> tuple[str, list[str]]:
+    """Return what to do and on which condition, and the rest of the advice, next to a chart and a table.
+
+    Parameters
+    ----------
+    answer : with or without its card
+    """
+    best = best_of(answer)
+    reasons, more = reasons_of(answer, best), alternatives_of(answer, best)
+    if best is None:  # why nothing is added
+        return " ".join([_head(answer), *checks_of(answer), *reasons]), more
+    same, others = _at_same_batch(answer, best), _at_other_batches(answer, best)
+    first = [_head_of(answer, best), *(same or others), *checks_of(answer, best)]
+    return " ".join(first), [*(others if same else ()), *reasons, *more]
 
 
 def _chance(ratio: Ratio | None, condition: str = "") -> str:
@@ -68,7 +82,7 @@ def _chance(ratio: Ratio | None, condition: str = "") -> str:
     Examples
     --------
     >>> _chance(Ratio(to="what you have", value=1.5, low_80=1.4, high_80=1.6, sure=0.9))
-    '90 % likely to be faster than what you have: 1.5 x as fast (80 %: 1.4 to 1.6)'
+    '90 % likely to be faster: 1.5 x as fast (80 %: 1.4 to 1.6)'
     >>> _chance(Ratio(to="what you have", value=1.5, low_80=None, high_80=None, sure=None))
     '1.5 x as fast as what you have (no interval is known)'
     """
@@ -76,12 +90,7 @@ def _chance(ratio: Ratio | None, condition: str = "") -> str:
         return ""
     if not ratio.direction:
         return ratio.sentence
-    return f"{ratio.order} than {ratio.to}{condition}: {ratio.speed()}"
-
-
-def _order(one: FleetOption) -> str:
-    """Return how likely an option is faster than the present fleet; empty where that is unknown."""
-    return one.ratio.order if one.ratio else ""
+    return f"{ratio.order}{condition}: {ratio.speed()}"
 
 
 def best_of(answer: Fleets) -> FleetOption | None:
@@ -105,36 +114,44 @@ def best_of(answer: Fleets) -> FleetOption | None:
     return None if fastest.ratio is None or fastest.ratio.value < LEAST else fastest
 
 
-def _head(answer: Fleets, best: FleetOption | None) -> str:
-    """Return what to do, in a sentence."""
-    if best is None:
-        late = answer.deadline is not None and answer.have.meets_deadline is False
-        stay = "Add nothing for this deadline." if late else "Keep what you have."
-        if not answer.is_batch_assumed:
-            return stay
-        return f"{stay} Assumed: {assumed_batch_words(answer)}; state yours (--global-batch-size)."
-    parts = [gain_words(answer, best)]
+def _head(answer: Fleets) -> str:
+    """Return that nothing is to be added."""
+    late = answer.deadline is not None and answer.have.meets_deadline is False
+    stay = "Add nothing for this deadline" if late else "Keep what you have"
+    if not answer.is_batch_assumed:
+        return f"{stay}."
+    return f"{stay}, assuming {assumed_batch_words(answer)}; state yours (--global-batch-size)."
+
+
+def _head_of(answer: Fleets, best: FleetOption) -> str:
+    """Return what to add, on which condition, and what that does, in a sentence."""
+    name = f"Add {name_of(best)}" if is_advised(best) else f"With {more_of(best)}"
+    parts = [gain_words(answer, best, with_condition=False)]
     if best.payback is not None or _is_about_money(answer):
         parts.append(payback_words(best, answer.work_value, in_full=False))
-    name = f"Add {name_of(best)}" if is_advised(best) else f"With {more_of(best)}"
+    if best.meets_deadline and answer.have.meets_deadline is False:
+        parts.append(f"meets the deadline of {duration(answer.deadline or 0.0)}")
+    condition = grown_words(answer, best)
+    if condition:
+        name += f", {condition}" if "," in name else f" {condition}"
+    elif answer.is_batch_assumed:
+        name += f", assuming {assumed_batch_words(answer)}"
+    return f"{name}: {'; '.join(parts)}."
+
+
+def _at_other_batches(answer: Fleets, best: FleetOption) -> list[str]:
+    """Return in a sentence that a batch nobody gave decides, and what the best option is with larger ones."""
     if not answer.is_batch_assumed:
-        return " ".join([f"{name}: {'; '.join(parts)}.", *_at_same_batch(answer, best)])
-    assumed = f", assuming {assumed_batch_words(answer)}"
-    return f"{name}{assumed}: {'; '.join(parts)}. {_at_other_batches(answer, best)}"
-
-
-def _at_other_batches(answer: Fleets, best: FleetOption) -> str:
-    """Return in a sentence that a batch nobody gave decides, and what the best option is with others."""
+        return []
     others = [one for one in best.at_other_batches if one.ratio is not None]
     if not others:
-        return "State your batch (--global-batch-size): another may change this."
-    more = [_in_brackets(answer, best, one) for one in others]
-    before = " samples a step before and after"
+        return ["State your batch (--global-batch-size): another may change this."]
     each = [
-        f"{_lead(one)} with {one.global_batch_size:,}{'' if index else before}{words}"
-        for index, (one, words) in enumerate(zip(others, more, strict=True))
+        f"{_lead(one)} with {one.global_batch_size:,}{'' if index else ' samples before and after'}"
+        f"{_in_brackets(answer, best, one)}"
+        for index, one in enumerate(others)
     ]
-    return f"Your batch decides (state it: --global-batch-size): {', '.join(each)}."
+    return [f"Your batch decides (state it: --global-batch-size): {', '.join(each)}."]
 
 
 def _lead(one: FleetOption) -> str:
@@ -164,24 +181,25 @@ def _drawbacks(answer: Fleets, best: FleetOption, one: FleetOption) -> list[str]
 def _at_same_batch(answer: Fleets, best: FleetOption) -> list[str]:
     """Return what the best option is with about as many samples a step as today, in a sentence.
 
-    None where its step is not larger.  ``Not with`` begins it where the option would not be advised then.
+    None where its step is not larger.  ``Not if`` begins it where the option would not be advised then.
     """
     same = best.at_same_batch
     if same is None or same.ratio is None:
         return []
-    time = run_words(same)
-    parts = [f"{time}, {same.ratio.times()}" if time else same.ratio.speed()]
-    parts += _drawbacks(answer, best, same)
-    start = "Not with" if is_advised(best) and not is_advised(same) else "With"
-    return [f"{start} {same_step(same)} before and after{_why(answer, same)}: {'; '.join(parts)}."]
+    parts = [] if same.run_time is None else [duration(same.run_time)]
+    parts += [same.ratio.times(), same.ratio.order] if same.ratio.order else [same.ratio.speed()]
+    drawbacks = _drawbacks(answer, best, same)
+    start = "Not if" if is_advised(best) and not is_advised(same) else "If"
+    stays = f"{start} it must stay at {answer.have.global_batch_size:,}{_why(answer, same)}"
+    return [f"{stays}: {'; '.join([', '.join(parts), *drawbacks])}."]
 
 
 def _why(answer: Fleets, same: FleetOption) -> str:
-    """Return why a step of both fleets has other samples than one of today, in brackets; else empty."""
-    now, sizes = answer.have.global_batch_size, sorted({answer.have.gpus, same.gpus})
-    if same.global_batch_size == now:
+    """Return the samples of a step of both fleets where they are not those of today, in brackets."""
+    size, gpus = same.global_batch_size, sorted({answer.have.gpus, same.gpus})
+    if size == answer.have.global_batch_size:
         return ""
-    return f" (nearest to {now:,} that {' and '.join(f'{each:,}' for each in sizes)} GPUs share equally)"
+    return f" (taken as {size:,}, which {' and '.join(f'{each:,}' for each in gpus)} GPUs share equally)"
 
 
 def is_advised(best: FleetOption) -> bool:
@@ -197,23 +215,13 @@ def _is_about_money(answer: Fleets) -> bool:
 
 
 def _run(answer: Fleets, one: FleetOption) -> str:
-    """Return the time of a run with its interval and what it rests on; empty where it is unknown.
-
-    An option that is surely faster may have an interval that reaches over the time of what there is: the
-    clause says why.
-    """
-    words, have, check = run_words(one), answer.have, answer.run_check
-    if answer.run_time is not None:
-        cancels = "times the ratio of two predictions, in which their common error cancels"
-        scaled = f"{_if_grown(answer, one)}: your {duration(answer.run_time)}, {cancels}"
-        today = f"{words}{scaled}" if one.ratio else f"{words} as given"
-        return today if check is None else f"{today}; for today {check_words(check)}"
-    if one.ratio is None or have.run_time is None or one.run_time_high_80 is None:
+    """Return the time of a run with its interval, and what it takes today; empty where it is unknown."""
+    words, today, is_given = run_words(one), answer.have.run_time, answer.run_time is not None
+    if not words or today is None:
         return words
-    is_surely_faster = one.ratio.low_80 is not None and one.ratio.low_80 > 1
-    if not is_surely_faster or one.run_time_high_80 < have.run_time:
-        return words
-    return f"{words}; what you have takes {duration(have.run_time)}, and both times share most of their error"
+    if one.ratio is None:
+        return f"{words} as given" if is_given else words
+    return f"{words}{grown_step(answer, one)}; today {'' if is_given else 'a predicted '}{duration(today)}"
 
 
 def _iteration(one: FleetOption) -> str:
@@ -234,11 +242,24 @@ def _cost(answer: Fleets, one: FleetOption) -> str:
         return f"no price is known{worth}"
     parts = [f"{dollars(capital)} bought"] if capital else []
     parts += [f"{dollars(rent)} an hour of rent"] if rent else []
-    return "; ".join([", ".join(parts) or "nothing", payback_words(one)])
+    return "; ".join([", ".join(parts) or "nothing", payback_words(one, same_batch=False)])
 
 
-def _basis(one: FleetOption) -> str:
-    """Return what the interval was learned from; empty without one."""
-    if one.interval is None:
-        return "jobs whose errors nobody knows"
-    return "data sheets and a fit to published runs"
+def _basis(answer: Fleets, one: FleetOption) -> str:
+    """Return what the time of a run is made from, and what its interval was learned from.
+
+    An option that is surely faster may have an interval that reaches over the time of what there is: the
+    clause on errors says why.
+    """
+    today, ratio = answer.have.run_time, one.ratio
+    learned = "data sheets and a fit to published runs" if one.interval else "jobs whose errors nobody knows"
+    if ratio is None or today is None:
+        return learned
+    if answer.run_time is not None:
+        check = answer.run_check
+        given = f"your {duration(today)}{f', for which {check_words(check)},' if check else ''}"
+        return f"{given} times the ratio of two predictions, in which their common error cancels; {learned}"
+    is_surely_faster = ratio.low_80 is not None and ratio.low_80 > 1
+    if not is_surely_faster or (one.run_time_high_80 or 0.0) < today:
+        return learned
+    return f"{learned}; the times with it and of today share most of their error"

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from perfmodel.core.units import duration
-from perfmodel.decide.planning.fleets.payback_words import MACHINES
+from perfmodel.decide.planning.fleets.payback_words import MACHINES, step_words
 from perfmodel.decide.planning.fleets.result import FleetOption, Fleets, RunCheck
 
 POLICY_WORDS = {"slowest paces": "equal shares"}
 """Policy of a mixed fleet -> what people read, where that is not its name."""
+EQUAL_SHARES_SAID = (
+    "equal shares: each GPU gets as many samples, as in stock data parallelism, and the slowest sets the pace"
+)
+SHARES_SAID = (
+    f"{EQUAL_SHARES_SAID}; shares by speed: a faster GPU gets more, which stock software does not do"
+)
+GROWS = "if the job's batch may grow"
+"""What most options rest on where no batch of the job is given."""
 
 
 def name_of(one: FleetOption) -> str:
@@ -39,13 +47,32 @@ def assumed_batch_words(answer: Fleets) -> str:
     return f"a step of {have.global_batch_size:,} samples today{each}"
 
 
-def gain_words(answer: Fleets, one: FleetOption, in_full: bool = False) -> str:
-    """Return how much faster an option is, and what that makes of a run; in full with how likely it is."""
+def grown_words(answer: Fleets, one: FleetOption) -> str:
+    """Return on which larger batch an option rests, as a condition; empty where its batch is not larger."""
+    samples, more = answer.have.global_batch_size, one.global_batch_size
+    assumed = " (assumed)" if answer.is_batch_assumed else ""
+    return f"{GROWS} from {samples:,} samples{assumed} to {more:,}" if more > samples else ""
+
+
+def grown_step(answer: Fleets, one: FleetOption) -> str:
+    """Return the samples of a step of an option, behind a comma, where they are more than those of today."""
+    return f", with {step_words(one)}" if grown_words(answer, one) else ""
+
+
+def gain_words(answer: Fleets, one: FleetOption, in_full: bool = False, with_condition: bool = True) -> str:
+    """Return how much faster an option is, and what that makes of a run.
+
+    Parameters
+    ----------
+    in_full : with how likely it is
+    with_condition : with ``grown_words``
+    """
     assert one.ratio is not None
     today, run = answer.have.run_time, one.run_time
     speed = one.ratio.words if in_full else one.ratio.speed()
     samples, more = answer.have.global_batch_size, one.global_batch_size
-    grown = f", if a step may grow from {samples:,} to {more:,} samples" if more > samples else ""
+    condition = grown_words(answer, one) if with_condition else ""
+    grown = f", {condition}" if condition else ""
     if more < samples and not one.layout:
         grown = f", with {more:,} samples a step: {one.gpus:,} GPUs cannot share {samples:,} equally"
     if today is None or run is None:

@@ -19,24 +19,27 @@ def with_same_batch(one: FleetOption, words: str, words_of: Callable[[FleetOptio
     """Return words on an option, then those with about as many samples a step as today where they differ."""
     same = one.at_same_batch
     other = "" if same is None else words_of(same)
-    return words if same is None or other in ("", words) else f"{words}; with {same_step(same)}: {other}"
+    return words if same is None or other in ("", words) else f"{words}; with {step_words(same)}: {other}"
 
 
-def same_step(same: FleetOption) -> str:
-    """Return the samples of a step that both fleets have, in words."""
-    return f"{same.global_batch_size:,} samples a step"
+def step_words(one: FleetOption) -> str:
+    """Return the samples of a step of an option, in words."""
+    return f"{one.global_batch_size:,} samples a step"
 
 
-def payback_words(one: FleetOption, value: WorkValue | None = None, in_full: bool = True) -> str:
+def payback_words(
+    one: FleetOption, value: WorkValue | None = None, in_full: bool = True, same_batch: bool = True
+) -> str:
     """Return when an option pays back, in words, or why that is unknown.
 
     Parameters
     ----------
     value : of the present fleet's work, on which a highest price rests; None to leave that out
-    in_full : with runs and interval, and what it is with about as many samples a step as today
+    in_full : with runs and interval
+    same_batch : in full, also with about as many samples a step as today
     """
     words = _payback(one, value, in_full)
-    return with_same_batch(one, words, _in_short) if in_full else words
+    return with_same_batch(one, words, _in_short) if in_full and same_batch else words
 
 
 def _in_short(one: FleetOption) -> str:
@@ -59,10 +62,10 @@ def _payback(one: FleetOption, value: WorkValue | None, in_full: bool) -> str:
     latest = "never" if payback.latest_80 is None else duration(payback.latest_80)
     soonest = "never" if payback.soonest_80 is None else duration(payback.soonest_80)
     runs = f", {_runs(payback.jobs)}" if in_full and payback.jobs is not None else ""
-    late = "" if payback.within_life else ", after it is written off"
+    only, late = ("", "") if payback.within_life else ("only ", ", when it is written off")
     known = in_full and one.ratio is not None and one.ratio.high_80 is not None
     between = f" (80 %: {soonest} to {latest})" if known else ""
-    return f"pays back after {duration(payback.time)} at work{runs}{between}{late}"
+    return f"pays back {only}after {duration(payback.time)} at work{runs}{between}{late}"
 
 
 def worth_words(one: FleetOption) -> str:

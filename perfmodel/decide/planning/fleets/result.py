@@ -196,8 +196,8 @@ class FleetOption(Record):
 
     @property
     def at_other_batches(self) -> "list[FleetOption]":
-        """The option with those of ``same_batch``, then of each of ``other_batches``."""
-        return [self._with(each) for each in (self.same_batch, *self.other_batches) if each is not None]
+        """The option with those of each of ``other_batches``."""
+        return [self._with(each) for each in self.other_batches]
 
     def _with(self, batch: SameBatch) -> "FleetOption":
         changed = {name: getattr(batch, name) for name in SameBatch.model_fields}

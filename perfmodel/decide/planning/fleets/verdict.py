@@ -10,8 +10,11 @@ from typing import Final
 from perfmodel.core.units import dollars, duration, per_cent, rate, three_digits
 from perfmodel.decide.planning.fleets.market import Market
 from perfmodel.decide.planning.fleets.option_words import (
+    GROWS,
+    SHARES_SAID,
     check_words,
     gain_words,
+    grown_step,
     name_of,
     policy_words,
 )
@@ -26,10 +29,6 @@ LEAST = 1.01
 _COUNT: Final = re.compile(r"\b\d+ x ")
 """Matches how many machines of a kind an option has."""
 SHARES = "shares by speed"
-SHARES_SAID = (
-    "equal shares: each GPU gets as many samples, as in stock data parallelism, and the slowest sets the "
-    "pace; shares by speed: a faster GPU gets more, which stock software does not do"
-)
 MOST_NUMBERS = 2
 """Other numbers of the same machines that are said; the table has all."""
 
@@ -136,8 +135,30 @@ def in_time(answer: Fleets) -> FleetOption | None:
     return least if least is None or least.cost_of_run is not None else same_machines_or(answer, least, able)
 
 
-def words_of(answer: Fleets, best: FleetOption | None = None) -> list[str]:
-    """Return sentences on the fastest option, the first to pay back, and those that meet the deadline.
+def words_of(answer: Fleets) -> list[str]:
+    """Return the answer in sentences."""
+    return [*checks_of(answer), *reasons_of(answer), *alternatives_of(answer)]
+
+
+def checks_of(answer: Fleets, best: FleetOption | None = None) -> list[str]:
+    """Return whether what was given is plausible, what meets the deadline, and what was taken.
+
+    Parameters
+    ----------
+    answer, best : as of ``reasons_of``
+    """
+    return [*_far_off(answer), *_on_deadline(answer, best), *_taken(answer)]
+
+
+def _leading(answer: Fleets) -> FleetOption:
+    """Return the fastest option, or the first to pay back where that is as fast."""
+    fastest, first = fastest_of_kinds(answer, startable(answer)), first_to_pay(answer)
+    as_fast = first is not None and LEAST * first.samples_per_second > fastest.samples_per_second
+    return first if first is not None and as_fast else fastest
+
+
+def reasons_of(answer: Fleets, best: FleetOption | None = None) -> list[str]:
+    """Return sentences on the fastest option, and on the first to pay back.
 
     Parameters
     ----------
@@ -145,13 +166,12 @@ def words_of(answer: Fleets, best: FleetOption | None = None) -> list[str]:
     best : option whose figures stand before these sentences, which do not repeat them
     """
     options = startable(answer)
-    fastest, first = fastest_of_kinds(answer, options), first_to_pay(answer)
-    if first is not None and LEAST * first.samples_per_second > fastest.samples_per_second:
-        fastest = first
+    fastest, first = _leading(answer), first_to_pay(answer)
     ratio, shared = fastest.ratio, _with_shares(answer, fastest)
     most = "Fastest with equal shares" if shared else "Fastest"
-    lines = _far_off(answer)
-    is_said = fastest is best and first in (None, best)
+    lines: list[str] = []
+    is_best = best is not None and _kind_of(fastest) == _kind_of(best)
+    is_said = is_best and first in (None, best)
     paying = [one for one in options if one.payback is not None and one.payback.time is not None]
     if ratio is not None and ratio.value < LEAST:
         most_words = f"{name_of(fastest)}, {ratio.words}"
@@ -163,9 +183,9 @@ def words_of(answer: Fleets, best: FleetOption | None = None) -> list[str]:
         ahead = ["fastest"] if is_fastest and not shared else []
         ahead += ["first to pay back"] if first is not None and len(paying) > 1 else []
         lines += [f"It is {' and '.join(ahead)}."] if ahead else []
-    elif ratio is not None:
+    elif ratio is not None and not is_best:
         lines.append(f"{most}: {name_of(fastest)}, {gain_words(answer, fastest, in_full=True)}.")
-    if first is fastest and ratio is not None and ratio.value >= LEAST and not is_said:
+    if first is fastest and ratio is not None and ratio.value >= LEAST and not is_best:
         lines[-1] = (
             f"{most} and first to pay back: {name_of(fastest)}, {gain_words(answer, fastest, in_full=True)}, "
             f"which {payback_words(first)}."
@@ -178,23 +198,38 @@ def words_of(answer: Fleets, best: FleetOption | None = None) -> list[str]:
         first = min(paying, key=_first)
         lines.append(
             "Of the options of known price none pays back before it is written off; the first is "
-            f"{name_of(first)}, which {payback_words(first)}."
+            f"{name_of(first)}, after {duration(_first(first)[0])} at work."
         )
     elif any(one.payback is not None and one is not best for one in options):
         lines.append("Of the options of known price none ever pays back.")
-    if ratio is not None and ratio.value >= LEAST:
-        lines += _other_numbers(answer, best or fastest) + _rivals(answer, fastest)
-    lines += _without_price(answer, first)
-    if answer.deadline is not None and answer.have.run_time is not None:
-        least = in_time(answer)
-        limit = duration(answer.deadline)
-        if answer.have.meets_deadline:
-            lines.append(f"What you have meets the deadline of {limit} already.")
-        elif least is not None:
-            lines.append(f"In {limit}: {name_of(least)}, {duration(least.run_time or 0.0)}.")
-        else:
-            lines.append(f"No option meets the deadline of {limit}{_enough(answer)}.")
-    return [*lines, *shared, *_taken(answer)]
+    return lines
+
+
+def alternatives_of(answer: Fleets, best: FleetOption | None = None) -> list[str]:
+    """Return sentences on other numbers of machines, other kinds, unknown prices and other software.
+
+    Parameters
+    ----------
+    answer, best : as of ``reasons_of``
+    """
+    fastest, lines = _leading(answer), list[str]()
+    if fastest.ratio is not None and fastest.ratio.value >= LEAST:
+        lines += _other_numbers(answer, best or fastest) + _rivals(answer, fastest, fastest is not best)
+    return [*lines, *_without_price(answer), *_with_shares(answer, fastest)]
+
+
+def _on_deadline(answer: Fleets, best: FleetOption | None) -> list[str]:
+    """Return which option meets the deadline, in a sentence; none without one, and where the best does."""
+    if answer.deadline is None or answer.have.run_time is None:
+        return []
+    least, limit = in_time(answer), duration(answer.deadline)
+    if answer.have.meets_deadline:
+        return [f"What you have meets the deadline of {limit} already."]
+    if least is not None and least is best:
+        return []
+    if least is not None:
+        return [f"In {limit}: {name_of(least)}, {duration(least.run_time or 0.0)}."]
+    return [f"No option meets the deadline of {limit}{_enough(answer)}."]
 
 
 def _taken(answer: Fleets) -> list[str]:
@@ -217,17 +252,26 @@ def _far_off(answer: Fleets) -> list[str]:
 def _other_numbers(answer: Fleets, best: FleetOption) -> list[str]:
     """Return what other numbers of the best option's machines bring, at most ``MOST_NUMBERS`` of them."""
     others = [one for one in startable(answer) if one is not best and _kind_of(one) == _kind_of(best)]
-    return [f"{name_of(one)}: {gain_words(answer, one)}." for one in others[:MOST_NUMBERS] if one.ratio]
+    return [
+        f"{name_of(one)}: {gain_words(answer, one, with_condition=False)}{grown_step(answer, one)}."
+        for one in others[:MOST_NUMBERS]
+        if one.ratio
+    ]
 
 
-def _rivals(answer: Fleets, fastest: FleetOption) -> list[str]:
-    """Return other kinds that are expected to be as fast as the option taken, or faster but not surely."""
+def _rivals(answer: Fleets, fastest: FleetOption, is_named: bool = False) -> list[str]:
+    """Return other kinds expected to be as fast as an option, which may be named, or faster."""
     options = [one for one in _first_of_kinds(startable(answer)) if _kind_of(one) != _kind_of(fastest)]
     alike = as_fast_as(fastest, options)
     most = LEAST * fastest.samples_per_second
     faster = [one for one in options if one.samples_per_second >= most and one not in alike]
-    groups = {"Expected to be as fast": alike, "Faster, but not surely": faster}
-    return [f"{words}: {'; '.join(map(_with_speed, some))}." for words, some in groups.items() if some]
+    groups = {
+        f"Expected to be as fast{f' as {name_of(fastest)}' if is_named else ''}": [
+            name_of(one) for one in alike
+        ],
+        "Faster, but not surely": [_with_speed(one) for one in faster],
+    }
+    return [f"{words}: {'; '.join(some)}." for words, some in groups.items() if some]
 
 
 def _with_speed(one: FleetOption) -> str:
@@ -235,17 +279,21 @@ def _with_speed(one: FleetOption) -> str:
     return f"{name_of(one)}, {one.ratio.speed()}" if one.ratio else name_of(one)
 
 
-def _without_price(answer: Fleets, first: FleetOption | None) -> list[str]:
-    """Return what options of unknown price may cost, which are not compared with those of known price."""
+def _without_price(answer: Fleets) -> list[str]:
+    """Return what options of unknown price may cost, which are not compared with those of known price.
+
+    None where no option of known price ever pays back.
+    """
     may_cost: dict[str, list[str]] = {}
     for one in startable(answer):
         if one.purchase is not None and one.purchase.capital is None and one.worth is not None:
             may_cost.setdefault(worth_words(one), []).append(one.words)
-    if first is None or not may_cost:
+    is_compared = any(one.payback is not None and one.payback.time is not None for one in startable(answer))
+    if not is_compared or not may_cost:
         return []
     each = "; ".join(f"{' or '.join(names)} {worth}" for worth, names in may_cost.items())
     grown = any(one.same_batch for one in startable(answer))
-    step = ", if a step may grow with the GPUs" if grown else ""
+    step = f", {GROWS} with the GPUs" if grown else ""
     return [f"Only known prices are compared: {each}{basis_words(answer.work_value)}{step}."]
 
 
