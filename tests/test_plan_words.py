@@ -52,6 +52,18 @@ def test_the_printed_command_predicts_the_plan_as_its_card_says(asked, invoke):
         assert card[said] in one
 
 
+def test_the_best_plan_at_another_price_is_that_of_a_search_at_it_alone():
+    """Counts between those tried at once were tried for the cheapest kind only: 24 machines in place of 20."""
+    offers = ("p6-b200.48xlarge", "trn1.32xlarge")
+    asked = {"workload": "llama-3-70b", "tokens": 1e11, "deadline": 30 * 86400.0, "instances": offers}
+    result = search(Goal(**asked, pricing=("spot", "reserved-1y"), max_gpus=512))
+    of = {each.kind: each.plan for each in best_of_each_kind(result)}
+    alone = search(Goal(**asked, pricing=("reserved-1y",), max_gpus=512)).in_question
+    assert of["spot"] == result.chosen
+    assert of["reserved-1y"]["machines"] == alone["machines"]
+    assert payment(of["reserved-1y"]) == pytest.approx(payment(alone))
+
+
 def test_each_kind_of_price_has_its_best_plan_and_what_must_be_paid():
     result = search(Goal(**LLAMA, **KINDS, max_gpus=64))
     kinds = {each.kind: each for each in best_of_each_kind(result)}
