@@ -53,7 +53,7 @@ def test_the_printed_command_predicts_the_plan_as_its_card_says(asked, invoke):
 
 
 def test_the_best_plan_at_another_price_is_that_of_a_search_at_it_alone():
-    """Counts between those tried at once were tried for the cheapest kind only: 24 machines in place of 20."""
+    """Counts between those tried at once are tried for each kind: 20 machines, not 24."""
     offers = ("p6-b200.48xlarge", "trn1.32xlarge")
     asked = {"workload": "llama-3-70b", "tokens": 1e11, "deadline": 30 * 86400.0, "instances": offers}
     result = search(Goal(**asked, pricing=("spot", "reserved-1y"), max_gpus=512))
