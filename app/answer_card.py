@@ -39,6 +39,8 @@ _FIGURE = re.compile(
 _RATE = re.compile(r"[\d.,]+[kMBT]? [a-z]{5,}/s")
 """A figure whose unit is drawn small next to it."""
 _VERDICT = re.compile(r"(?:fits|does not fit)[^:;(]*")
+_UNSURE = re.compile(r"fits with probability (\d+ %)")
+"""A verdict that is drawn shorter, as long as other figures."""
 
 
 class Shown(NamedTuple):
@@ -58,12 +60,15 @@ def cut(text: str) -> Shown | None:
     >>> cut("$18.57 (80 %: $11.67 to $29.55)"), cut("under 1 % that nothing is wrong").value
     (Shown(value='$18.57', rest='(80 %: $11.67 to $29.55)'), 'under 1 %')
     >>> cut("fits with probability 88 %: 82.5 of 96.0 GiB"), cut("no price is known")
-    (Shown(value='fits with probability 88 %', rest='82.5 of 96.0 GiB'), None)
+    (Shown(value='88 % to fit', rest='82.5 of 96.0 GiB'), None)
     >>> cut("16 GPUs: 62.6 min (80 %: 50 min to 70 min)"), cut("$9 to pay").value
     (None, '$9')
     """
-    large = _FIGURE.match(text) or _VERDICT.match(text)
-    return None if large is None else Shown(large[0].strip(), text[large.end() :].lstrip(" ;,:"))
+    large = _UNSURE.match(text) or _FIGURE.match(text) or _VERDICT.match(text)
+    if large is None:
+        return None
+    value = f"{large[1]} to fit" if large.re is _UNSURE else large[0].strip()
+    return Shown(value, text[large.end() :].lstrip(" ;,:"))
 
 
 def with_unit(quantity: str) -> Shown:

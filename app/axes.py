@@ -24,8 +24,8 @@ FEW_TICKS = 4
 MOST_TICKS = 7
 MOST_ACROSS = 6
 """Most ticks of a logarithmic x axis, so that on a phone they stay level."""
-APART = 1 / 6
-"""Least distance of two of its ticks, over its length: on a phone their texts do not touch."""
+LETTER, GAP = 1 / 46, 1 / 40
+"""Width of a letter of its ticks, and least space between two of them, over its length on a phone."""
 _UNIT = re.compile(r" \[([^\]]+)\]$")
 
 
@@ -52,7 +52,7 @@ def say_units(figure: Figure) -> None:
                 ticks = binary_ticks(ticks, min(values), max(values))
             if is_logarithmic and name[0] == "x":
                 some = ticks[:: math.ceil(len(ticks) / MOST_ACROSS) or 1]
-                ticks = apart(some, max([*some, *values]) / min([*some, *values]))
+                ticks = apart(some, max([*some, *values]) / min([*some, *values]), unit)
             axis |= {"tickvals": ticks, "ticktext": [tick_text(each, unit) for each in ticks]}
             axis.pop("dtick", None)
         elif unit == "GiB":
@@ -181,19 +181,22 @@ def logarithmic_ticks(low: float, high: float, unit: str) -> list[float]:
     return [int(each) if each >= 1 else each for each in ticks[:: math.ceil(len(ticks) / MOST_TICKS) or 1]]
 
 
-def apart(ticks: Sequence[float], ends: float) -> list[float]:
-    """Return the ticks of a logarithmic axis without those too close to the one before.
+def apart(ticks: Sequence[float], ends: float, unit: str) -> list[float]:
+    """Return the ticks of a logarithmic axis without those whose texts would touch the one before.
 
     Parameters
     ----------
     ends : upper end of the axis over its lower end
 
-    >>> apart([1, 10, 12, 100], 100), apart([60, 90, 180, 1000], 30000 / 60)
+    >>> apart([1, 10, 12, 100], 100, "1"), apart([60, 90, 180, 1000], 30000 / 60, "s")
     ([1, 10, 100], [60, 180, 1000])
+    >>> [each / HOUR for each in apart([6 * HOUR, 24 * HOUR, 168 * HOUR], 7000, "s")]
+    [6.0, 24.0, 168.0]
     """
     kept = list(ticks[:1])
     for each in ticks[1:]:
-        if math.log(each / kept[-1]) >= APART * math.log(ends):
+        letters = sum(len(tick_text(value, unit)) for value in (kept[-1], each)) / 2
+        if math.log(each / kept[-1]) >= (letters * LETTER + GAP) * math.log(ends):
             kept.append(each)
     return kept
 

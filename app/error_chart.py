@@ -19,6 +19,10 @@ STRIP, AXIS = 56, 90
 """Height of a strip and of what is below the strips [px]."""
 LOW, HIGH = 0.33, 0.75
 """Place of a group's dots below its line in the chart, between which they are spread; strips are 1 apart."""
+MEDIAN = {"symbol": "diamond", "size": 10, "color": "white", "line": {"color": "black", "width": 2}}
+"""Mark of the median, visible on a bar, on white and on black."""
+BEYOND = 0.12
+"""Distance from the dots to the frame of those within 20 %."""
 
 
 def height(groups: int) -> int:
@@ -30,16 +34,13 @@ def strips(groups: Mapping[str, Sequence[Row]]) -> Figure:
     """Return the chart of predicted over measured times: a strip for each group, its name above it."""
     figure = Figure()
     for place, (name, rows) in enumerate(groups.items()):
-        figure.add_shape(  # behind the dots only, so that the name keeps a line of its own
-            type="rect",
-            x0=0.8,
-            x1=1.2,
-            y0=place + LOW - 0.07,
-            y1=place + HIGH + 0.07,
-            line={"width": 0},
-            fillcolor=GREY,
-            opacity=0.25,
-        )
+        for look in (
+            {"layer": "below", "line": {"width": 0}, "fillcolor": GREY, "opacity": 0.35},
+            {"layer": "above", "line": {"width": 1.5, "color": GREY}},  # not hidden by the dots
+        ):
+            figure.add_shape(  # around the dots only, so that the name keeps a line of its own
+                type="rect", x0=0.8, x1=1.2, y0=place + LOW - BEYOND, y1=place + HIGH + BEYOND, **look
+            )
         ratios = [1 + (row.error or 0.0) for row in rows]
         steps = max(1, len(rows) - 1)
         figure.add_scatter(
@@ -50,25 +51,28 @@ def strips(groups: Mapping[str, Sequence[Row]]) -> Figure:
                 f"{row.run.run_id}: {per_cent(row.error or 0.0, signed=True)}<br>{row.run.locator}"
                 for row in rows
             ],
-            marker={"color": SKY, "size": 4, "opacity": 0.8},
+            marker={"color": SKY, "size": 4, "opacity": 0.5},
             hovertemplate="%{text}<extra></extra>",
             showlegend=False,
         )
         if len(rows) > 1:
             tenths = quantiles(ratios, n=10, method="inclusive")
             middle = place + (LOW + HIGH) / 2
-            for x, y, width in (
-                ((tenths[0], tenths[8]), (middle, middle), 5),
-                ((tenths[4], tenths[4]), (place + LOW, place + HIGH), 4),
-            ):
-                figure.add_scatter(
-                    x=x,
-                    y=y,
-                    mode="lines",
-                    line={"color": ORANGE, "width": width},
-                    hoverinfo="skip",
-                    showlegend=False,
-                )
+            unnamed = {"hoverinfo": "skip", "showlegend": False}
+            figure.add_scatter(
+                x=(tenths[0], tenths[8]),
+                y=(middle, middle),
+                mode="lines",
+                line={"color": ORANGE, "width": 5},
+                **unnamed,
+            )
+            figure.add_scatter(
+                x=(tenths[4],),
+                y=(middle,),
+                mode="markers",
+                marker=MEDIAN,
+                **unnamed,
+            )
         mean = sum(abs(ratio - 1) for ratio in ratios) / len(ratios)
         figure.add_annotation(
             x=0,
@@ -87,5 +91,5 @@ def strips(groups: Mapping[str, Sequence[Row]]) -> Figure:
         ticktext=[ticks[each] for each in sorted(ticks)],
         automargin=True,
     )
-    figure.update_yaxes(visible=False, autorange=False, range=[len(groups) - 0.15, -0.25], fixedrange=True)
+    figure.update_yaxes(visible=False, autorange=False, range=[len(groups) - 0.1, -0.25], fixedrange=True)
     return figure

@@ -103,8 +103,8 @@ def in_short(mode: Mode, rows: Sequence[Row]) -> tuple[Card, dict[str, Shown]]:
     if not errors["n"]:
         return Card(advice="No run of a trusted source passes these filters."), {}
     naive, ten, twenty = errors["baseline"], errors["within_10"], errors["within_20"]
-    over_sources, over_rows = spaced(errors["mean_over_sources"]), spaced(errors["mean_absolute_error"])
-    held, held_rows = spaced(errors["coverage_80_over_sources"]), spaced(errors["coverage_80"])
+    over_sources, over_rows = whole(errors["mean_over_sources"]), whole(errors["mean_absolute_error"])
+    held, held_rows = whole(errors["coverage_80_over_sources"]), whole(errors["coverage_80"])
     runs, sources = f"{errors['n']:,} runs", plural_of(errors["sources"], "source")
     every = statistics([row for row in rows if trusted(row)])
     ambiguous = (
@@ -115,21 +115,34 @@ def in_short(mode: Mode, rows: Sequence[Row]) -> tuple[Card, dict[str, Shown]]:
     )
     rests = "from specs alone" if mode == "specs" else "anchored on the time of one accelerator"
     card = Card(
-        advice=f"{capitalised(rests)}, a predicted time is {over_sources} off on average; plan with its 80 % "
-        f"interval, which held {held} of the measured times of sources that the model was not fitted to.",
-        rests_on=f"{runs} of {sources}; with each run counted once the mean error is {over_rows}, the "
-        f"median {spaced(errors['median_absolute_error'])}, {spaced(twenty)} of runs are within 20 % and "
-        f"{spaced(ten)} within 10 %, intervals held {held_rows}, and the naive answer, {BASELINES[mode]}, "
+        advice=f"{capitalised(rests)}, a predicted time is {over_sources} off on average: plan with its "
+        "interval, not with the time alone.",
+        rests_on=f"{runs} of {sources}; the mean over the sources of their median errors is "
+        f"{spaced(errors['median_over_sources'])}; with each run counted once the mean error is "
+        f"{spaced(errors['mean_absolute_error'])}, the median {spaced(errors['median_absolute_error'])}, "
+        f"{spaced(twenty)} of runs are within 20 % and {spaced(ten)} within 10 %, and the naive answer, "
+        f"{BASELINES[mode]}, "
         f"has a median error of {spaced(naive['median_absolute_error'])}; each source is predicted by a fit "
         f"to all others, {rests}; of trust A or B, from A (hardware, batch and procedure stated) to D (not "
         f"comparable){ambiguous}",
     )
     figures = {
-        "Mean error": (over_sources, f"over {sources}, each counted once"),
-        "Median error": (spaced(errors["median_over_sources"]), "of the medians of the sources"),
-        "80 % intervals held": (held, "of measured times, over the sources"),
+        "Mean error": (over_sources, f"mean over {sources}; {over_rows} over their {runs}"),
+        "80 % intervals held": (
+            held,
+            f"of times of sources that the model was not fitted to; {held_rows} over runs",
+        ),
     }
     return card, {label: Shown(*texts) for label, texts in figures.items()}
+
+
+def whole(share: float | None) -> str:
+    """Return a share in whole per cent; a dash where there is none.
+
+    >>> whole(0.1187), whole(None)
+    ('12 %', '-')
+    """
+    return "-" if share is None else per_cent(share, 0)
 
 
 def plural_of(count: int, noun: str) -> str:

@@ -224,9 +224,14 @@ def test_a_plan_shows_what_limits_it_and_the_range_of_its_figures():
     assert re.search(r"; a machine is \\?\$[\d.]+ an hour in [a-z0-9-]+, 20\d\d-\d\d-\d\d", said)
     assert re.search(r"run: [\d.]+ h \(80 %: [\d.]+ h to [\d.]+ h\) for 90 epochs", said)
     assert re.search(r"cost: \$[\d.]+ \(80 %: \$[\d.]+ to \$[\d.]+\)", said)
-    assert re.search(r"; 80 % likely to take at most [\d.]+ h and \\?\$[\d.]+, 20 % to take more", said)
-    surer = opened("plan", instance="p3.16xlarge", epochs="90", deadline="24h", confidence="95%")
-    assert re.search(r"; 95 % likely to take at most [\d.]+ h and ", words(surer))
+    decides = r"the cheapest within the deadline of 24 h; (\d+ %) likely to keep it\."
+    (chance,) = set(re.findall(decides, said))
+    (row, *_) = test.dataframe[0].value.to_dict("records")
+    assert row["verdict"] == "take"
+    assert row["chance"] == chance
+    assert f"chance: {chance} to fit and to keep the deadline" in said
+    for column in ("time (80 %)", "cost (80 %)"):  # as the card
+        assert f"(80 %: {row[column]})" in said.replace("\\$", "$")
     figure = json.loads(test.get("plotly_chart")[0].proto.spec)
     (star,) = [trace for trace in figure["data"] if trace["name"] == "chosen, 80 %: bars"]
     assert all(star[f"error_{axis}"]["array"][0] > 0 for axis in "xy")

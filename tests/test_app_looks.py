@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import pytest
 
 import perfmodel
-from app import axes, samples
+from app import axes, error_chart, samples
 from app.answer_card import decision, with_reasons
 from app.diagnosis_charts import over_sizes
 from app.hardware import ordinal
@@ -149,6 +149,16 @@ def test_hardware_says_first_what_a_planner_asks_and_leads_to_the_sources():
     assert f"]({source.url})" in said
 
 
+def test_what_lies_under_the_dots_of_the_chart_of_errors_is_drawn_over_them_too():
+    rows = [row for row in shipped_rows("specs") if row.error is not None][:50]
+    figure = error_chart.strips({"one": rows})
+    assert [each["layer"] for each in figure.layout["shapes"]] == ["below", "above"]
+    *_, bar, median = figure.data
+    (ratio,) = median["x"]
+    assert ratio == pytest.approx(sorted(1 + row.error for row in rows)[25], rel=0.1)
+    assert median["marker"]["color"] != bar["line"]["color"]
+
+
 def test_validation_says_errors_and_coverage_over_sources_and_those_of_new_hardware():
     errors = statistics([row for row in shipped_rows("specs") if row.error is not None and counted(row)])
     test = opened("validation")
@@ -156,26 +166,34 @@ def test_validation_says_errors_and_coverage_over_sources_and_those_of_new_hardw
     trusted = next(place for place, text in enumerate(drawn) if str(text).startswith("* **Trust most**"))
     assert drawn.index("plotly_chart") < trusted
     said = words(test)
-    assert f"a predicted time is {100 * errors['mean_over_sources']:.1f} % off on average" in said
-    held = 100 * errors["coverage_80_over_sources"]
-    assert f"80 % intervals held\n{held:.1f} %\nof measured times, over the sources" in said
+    mean, rows = (f"{100 * errors[name]:.0f} %" for name in ("mean_over_sources", "mean_absolute_error"))
+    (advice,) = re.findall(r"From specs alone, a predicted time is .*", said.replace("*", ""))[:1]
+    assert re.findall(r"[\d.]+ %", advice) == [mean]
+    assert f"mean over {errors['sources']} sources; {rows} over their {errors['n']:,} runs" in said
+    held = [f"{100 * errors[name]:.0f} %" for name in ("coverage_80_over_sources", "coverage_80")]
+    fitted = "of times of sources that the model was not fitted to"
+    assert f"80 % intervals held\n{held[0]}\n{fitted}; {held[1]} over runs" in said
+    assert f"than that of the {mean} above" in said
+    assert f"by today's model** ({errors['sources']}) | {mean} | {held[0]} |" in said
     new = [line.today for line in lines() if line.job == NEW]
     worst = max(100 * each.error_over_categories for each in new)
     least, *_, most = sorted(100 * each.coverage_80_over_categories for each in new)
-    held = f"of such runs 80 % intervals hold {least:.0f} to {most:.0f} %."
-    stated = f"plan with up to {worst:.0f} % off, by kind of job; {held}"
-    assert f"With an accelerator or software not measured before, {stated}" in said.replace("\u00a0", " ")
+    held = f"off, by kind of job; their 80 % intervals held {least:.0f} to {most:.0f} %"
+    assert f"New accelerator or software\nup to {worst:.0f} %\n{held}" in said
+    assert least < 70
+    assert f"(**{least:.0f} %: too narrow**)" in said
+    assert said.count("too narrow**") == sum(
+        line.today.coverage_80_over_categories < 0.7 for line in lines() if line.job in (None, NEW)
+    )
     assert "as first stated" not in said.casefold()  # the history is in a fold
     known = {line.kind: line.today.error_over_categories for line in lines() if line.job == KNOWN}
     off = {line.kind: line.today.error_over_categories for line in lines() if line.job == NEW}
-    (worse,) = re.findall(r"\*\*A new accelerator or software was worse\*\* for (.*): ", said)
-    (better,) = re.findall(r"\*\*A new one was no worse\*\* for (.*): ", said)
-    for kind in known.keys() & off.keys():
-        assert f"“{kind}”" in (worse if off[kind] > known[kind] else better)
+    both = known.keys() & off.keys()
+    worse = sum(off[kind] > known[kind] for kind in both)
+    assert f"was worse** for {worse} of {len(both)} kinds of job: " in said
     of = {line.job: line.today for line in lines() if line.kind.startswith("transformers")}
-    cells = [f"{100 * of[job].error_over_categories:.0f} %" for job in (None, KNOWN, NEW)]
-    every = of[None]
-    assert f"{every.categories} sources, {every.rows} runs | {' | '.join(cells)} |" in said
+    every, of_new = (f"{100 * of[job].error_over_categories:.0f} %" for job in (None, NEW))
+    assert f"| transformers ({of[None].categories}) | {every} ({of_new}) |" in said
 
 
 def test_a_scaling_begins_with_its_answer_and_what_other_networks_give():

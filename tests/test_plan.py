@@ -16,7 +16,7 @@ import pytest
 
 import perfmodel
 from perfmodel import Catalogue, InputError, Scenario, predict
-from perfmodel.core.units import dollars, parse
+from perfmodel.core.units import dollars, parse, percent
 from perfmodel.decide.economics import economics
 from perfmodel.decide.planning import Goal, SearchResult, search
 from perfmodel.decide.planning.front import front
@@ -825,9 +825,8 @@ def test_the_risk_not_to_fit_counts_in_every_probability():
         found = by_hand(Goal(epochs=90, deadline=deadline), capacity=capacity)
         assert found.met is met
     advised = verdict(by_hand(Goal(epochs=90, deadline=1e9), capacity=capacity))[0]
-    assert advised.endswith(
-        " It fits into memory with a probability of 90 %; no plan within the limits is sure to."
-    )
+    unsure = "It may not fit into memory; no plan within the limits is sure to."
+    assert advised.endswith(f"; 90 % likely to fit and to keep it. {unsure}")
     assert "memory" not in verdict(by_hand(Goal(epochs=90, deadline=1e9)))[0]
     for limit in ({"deadline": 1e9}, {}):  # more surely than it fits nothing can be said of it
         found = by_hand(Goal(epochs=90, confidence=0.95, **limit), capacity=capacity)
@@ -930,7 +929,7 @@ def test_the_setting_decides_which_plan_is_recommended():
         assert found.chosen.deadline_risk <= 1 - confidence
         assert found.chosen.run_time_at_most <= deadline * (1 + 1e-9)
         assert found.chosen.cost == pytest.approx(min(able), rel=0.0101)  # of plans that NCCL can run
-        assert f"; {100 * confidence:.0f} % likely to take at most " in found.verdict[0]
+        assert f"; {percent(found.chosen.probability)} likely to keep it." in found.verdict[0]
         costs.append(found.chosen.cost)
         sizes.append(found.chosen.world_size)
     assert all(sure >= 0.99 * less for less, sure in itertools.pairwise(costs))

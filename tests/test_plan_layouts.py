@@ -286,7 +286,7 @@ def test_a_risk_is_that_of_the_interval():
         assert row["deadline_risk"] == pytest.approx(risk, abs=1e-4)
         assert row["budget_risk"] == pytest.approx(risk, abs=1e-4)
     shown = " ".join(plans.verdict)
-    assert "; risks: deadline " in shown or "No plan" in shown or "Nothing meets" in shown
+    assert "; the risks are the deadline " in shown or "No plan" in shown or "Nothing meets" in shown
 
 
 def test_power_and_machines_limit_a_job():

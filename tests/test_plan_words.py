@@ -12,22 +12,25 @@ from app import bounded, bounded_worker
 from app.looks import labelled
 from perfmodel.core.errors import InputError
 from perfmodel.core.progress import tried, watched
-from perfmodel.core.units import dollars, duration
+from perfmodel.core.units import dollars, duration, percent
 from perfmodel.decide.planning import Goal, search
 from perfmodel.decide.planning.alternatives import alternatives, rounded_gpus
 from perfmodel.decide.planning.each_kind import best_of_each_kind
-from perfmodel.decide.planning.figures import cost_at_most, time_at_most
-from perfmodel.decide.planning.plan_card import advice, card_of_plan
+from perfmodel.decide.planning.figures import cost_at_most, cost_interval, time_interval
+from perfmodel.decide.planning.plan_card import advice, card_of_plan, chance_words
 from perfmodel.decide.planning.plan_verdict import verdict
 from perfmodel.decide.planning.price_words import prices_compared
+from perfmodel.decide.planning.table_words import chance_heading, verdict_of
 from perfmodel.decide.planning.within import payment
 from perfmodel.decide.price_kinds import YEAR
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.planned import page_of_plan
 from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.prediction.memory_odds import CERTAIN
 from tests.test_app import opened, typed, words
 
 LLAMA = {"workload": "llama-2-7b", "tokens": 100e9, "deadline": 30 * 86400.0}
+SPOT = {**LLAMA, "instances": ("p4d.24xlarge",), "max_gpus": 16, "pricing": ("spot",)}
 KINDS = {"instances": ("p4d.24xlarge",), "pricing": ("on-demand", "spot", "reserved-1y")}
 
 
@@ -47,6 +50,18 @@ def test_the_printed_command_predicts_the_plan_as_its_card_says(asked, invoke):
     one = " ".join(invoke(*shlex.split(line)[1:]).stdout.split())
     for said in ("time", "memory", "limit"):
         assert card[said] in one
+
+
+def test_the_best_plan_at_another_price_is_that_of_a_search_at_it_alone():
+    """Counts between those tried at once are tried for each kind: 20 machines, not 24."""
+    offers = ("p6-b200.48xlarge", "trn1.32xlarge")
+    asked = {"workload": "llama-3-70b", "tokens": 1e11, "deadline": 30 * 86400.0, "instances": offers}
+    result = search(Goal(**asked, pricing=("spot", "reserved-1y"), max_gpus=512))
+    of = {each.kind: each.plan for each in best_of_each_kind(result)}
+    alone = search(Goal(**asked, pricing=("reserved-1y",), max_gpus=512)).in_question
+    assert of["spot"] == result.chosen
+    assert of["reserved-1y"]["machines"] == alone["machines"]
+    assert payment(of["reserved-1y"]) == pytest.approx(payment(alone))
 
 
 def test_each_kind_of_price_has_its_best_plan_and_what_must_be_paid():
@@ -186,7 +201,11 @@ def test_what_a_reservation_costs_is_fixed():
     result = search(Goal(epochs=90, instances=("p4d.24xlarge",), pricing=("reserved-1y",)))
     plan, term = result.chosen, dollars(result.chosen["committed_cost"])
     assert cost_at_most(plan) == term
-    assert f"80 % likely to take at most {time_at_most(plan)}, 20 % to take more." in advice(result)
+    assert cost_interval(plan) == ""
+    assert (
+        time_interval(plan) == f"{duration(plan['run_time_low_80'])} to {duration(plan['run_time_high_80'])}"
+    )
+    assert f"{duration(plan['run_time'])}, {term}, the cheapest of all." in advice(result)
     spot = search(Goal(epochs=90, instances=("p4d.24xlarge",), budget=100.0, pricing=KINDS["pricing"]))
     assert re.search(r" \(as much as \d,\d+ such runs, spot; over the budget\)", advice(spot))
 
@@ -257,18 +276,44 @@ def test_the_page_shows_each_kind_of_price_and_the_figures_of_the_command():
     assert "of the time is work kept" in words(page)
 
 
-def test_an_amount_of_which_one_side_is_meant_says_how_likely_more_is():
-    """Of 80 % the time at most is that 20 % exceed; the upper end of the interval is one that 10 % do."""
-    may_not_fit = card_of_plan(
-        search(Goal(**LLAMA, instances=("p4d.24xlarge",), max_gpus=16, pricing=("spot",)))
-    )
-    both = r"80 % likely to fit and to take at most [\d.]+ days and \$[\d,]+, 20 % not to\."
-    assert re.search(both, may_not_fit.advice)
-    assert may_not_fit.run.endswith(" for 100 B tokens; 10 % likely to take longer")
-    fits = search(Goal(**LLAMA, instances=("p5.48xlarge",), max_gpus=8))
-    assert re.search(
-        r"80 % likely to take at most [\d.]+ days and \$[\d,]+, 20 % to take more\.", advice(fits)
-    )
+def test_one_probability_decides_and_one_interval_stands_for_an_amount():
+    """Amounts that hold with 80 %, the memory's risk in them, are other ones than the interval's ends."""
+    result = search(Goal(**SPOT))
+    card, plan = card_of_plan(result), result.chosen
+    assert plan["memory"]["fits_probability"] < CERTAIN
+    chance = percent(plan["probability"])
+    assert f"; {chance} likely to fit and to keep it. It may not fit into memory" in card.advice
+    assert card.chance.startswith(f"{chance} to fit and to keep the deadline; the risk")
+    for amounts in (card.advice, card.run, card.cost, *verdict(result)):
+        assert "take at most" not in amounts
+        assert "likely to take longer" not in amounts
+    assert f"(80 %: {time_interval(plan)})" in card.run
+    assert f"(80 %: {cost_interval(plan)})" in card.cost
+    fits = search(Goal(**LLAMA, instances=("p5.48xlarge",), max_gpus=8, budget=1e9))
+    assert f"; {percent(fits.chosen['probability'])} likely to keep both." in advice(fits)
+
+
+def test_the_risks_of_a_plan_are_named_the_largest_first():
+    goal = Goal(**SPOT, budget=1e9)
+    result = search(goal)
+    plan, prediction = result.chosen, result.predicted(result.chosen)
+    risky = plan | {"probability": 0.8, "deadline_risk": 0.05, "budget_risk": 0.001}
+    risky["memory"] = plan["memory"] | {"fits_probability": 0.85}
+    assert "; the risks are the memory and the deadline" in chance_words(risky, goal, prediction)
+    sure = risky | {"memory": plan["memory"] | {"fits_probability": 1.0}}
+    assert "; the risk is the deadline" in chance_words(sure, goal, prediction)
+
+
+def test_every_plan_of_a_table_has_a_verdict():
+    result = search(Goal(epochs=90, deadline=86400.0, budget=500.0, max_gpus=64))
+    rows = [*result.front, *result.rejected]
+    verdicts = [verdict_of(row, result.in_short) for row in rows]
+    assert set(verdicts) >= {"take", "under 80 % sure", "dearer", "dearer and slower", "over the budget"}
+    assert all(verdicts)
+    by_time = search(Goal(epochs=90, budget=500.0, instances=("p3.16xlarge",), max_gpus=64))
+    assert {verdict_of(row, by_time.in_short) for row in by_time.front} == {"take", "slower"}
+    assert chance_heading(result.in_short["goal"]) == "chance"
+    assert chance_heading(search(Goal(epochs=90, instances=("p3.16xlarge",))).in_short["goal"]) == "fits"
 
 
 @pytest.mark.parametrize(

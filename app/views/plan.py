@@ -33,14 +33,14 @@ from app.plain import markdown, plain
 from perfmodel.core.units import dollars, duration
 from perfmodel.decide.planning import Goal
 from perfmodel.decide.planning.each_kind import COLUMNS, OfKind
-from perfmodel.decide.planning.figures import at_most_heading, cost_at_most, figures_of, time_at_most
-from perfmodel.decide.planning.table_words import mark_of, short_names
+from perfmodel.decide.planning.figures import cost_interval, figures_of, time_interval
+from perfmodel.decide.planning.table_words import chance_heading, chance_of, short_names, verdict_of
 from perfmodel.decide.planning.within import payment
 from perfmodel.model.prediction.answer_card import Card
 
 START = {"deadline": "24h", "max-gpus": 64}
 BODY = ("deadline", "budget", "confidence", "max-gpus")
-NARROW = {"machines": 124, "from": 58, "time": 76, "cost": 68}
+NARROW = {"machines": 120, "from": 70, "time": 70, "cost": 68, "chance": 78, "fits": 78}
 # Column -> width [px]: a phone shows these at once.
 SHOWN = 3
 # Sentences before the table; the others are in a fold.
@@ -58,22 +58,22 @@ def lost(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def table(rows: list[dict[str, Any]], result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return plans of an answer as a table, with marks and what they take and cost at most.
+    """Return plans of an answer as a table, with what speaks for or against each.
 
     Machines, who has them, time and cost come first, so that a phone shows them.
     """
-    confidence = result["goal"]["confidence"]
-    at_most, names = at_most_heading(confidence), short_names(rows)
+    names = short_names(rows)
     return [
         {
             "machines": name.accelerators,
             "from": name.offered_by,
             "time": duration(row["run_time"]),
             "cost": "" if row["cost"] is None else dollars(payment(row)),
-            "mark": mark_of(row, result),
+            chance_heading(result["goal"]): chance_of(row),
+            "verdict": verdict_of(row, result),
             **({"price": name.price_kind or "on demand"} if any(each.price_kind for each in names) else {}),
-            f"time {at_most}": time_at_most(row),
-            f"cost {at_most}": cost_at_most(row),
+            "time (80 %)": time_interval(row),
+            "cost (80 %)": cost_interval(row),
             "strategy": name.servers or row["strategy"],
             "precision": row["precision"],
             **({"epochs": row["epochs"]} if any(each["epochs"] for each in rows) else {}),
@@ -140,9 +140,9 @@ def draw_kinds(result: dict[str, Any]) -> None:
             st.markdown(markdown([{name: plain(cell) for name, cell in row.items()} for row in rows]))
 
 
-def words(plan: Mapping[str, Any], confidence: float) -> str:
+def words(plan: Mapping[str, Any]) -> str:
     """Return the figures of a plan that its card does not have, with their labels, as a sentence."""
-    return begun("; ".join(f"{label} {value}".strip() for label, value in figures_of(plan, confidence))) + "."
+    return begun("; ".join(f"{label} {value}".strip() for label, value in figures_of(plan))) + "."
 
 
 def listed(lines: Iterable[str]) -> str:
@@ -195,7 +195,7 @@ def page(request: PageRequest) -> None:
         )
     with fold("More on this plan, and others to consider") as is_open:
         if is_open:
-            st.markdown(listed([*more[SHOWN:], *([words(plan, goal.confidence)] if plan else [])]))
+            st.markdown(listed([*more[SHOWN:], *([words(plan)] if plan else [])]))
     with fold("How it would be started") as is_open:
         if is_open and result["launch"]:
             own = "".join(f" --specs {file.name}" for file in session_hardware.specs())

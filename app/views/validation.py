@@ -5,6 +5,7 @@ import streamlit as st
 from app import answer_card, charts, error_chart, measured_runs, new_rows, sharing
 from app.layout import PageRequest, copy_buttons, download_buttons, fold, options_form
 from app.options import one_of, options, some_of
+from app.plain import unbroken
 from perfmodel.evidence.accuracy import Row
 from perfmodel.evidence.accuracy.report.error_statistics import GROUPS, counted, refusals
 from perfmodel.evidence.accuracy.source_titles import short_title
@@ -52,7 +53,7 @@ def picture(result: list[Row], by: str) -> None:
     )
     left_out = sum(not counted(row) for row in result)
     st.caption(
-        "Dots: runs. Bar: from a tenth of them to nine tenths; line: the median. Shaded: within 20 %. "
+        "Dots: runs. Bar: from a tenth of them to nine tenths; diamond: the median. Frame: within 20 %. "
         + f"{left_out} of the {len(result):,} runs drawn are not in the numbers above, as their source "
         "leaves the setup open." * bool(left_out)
     )
@@ -66,7 +67,6 @@ def page(request: PageRequest) -> None:
     predicted = measured_runs.misses_first(result)
     card, figures = measured_runs.in_short(mode, predicted)
     if figures:
-        card = card.model_copy(update={"advice": f"{card.advice} {new_rows.where_new_words()}"})
         figures["New accelerator or software"] = new_rows.where_new()
     with request.top:
         st.subheader("How far off are the predictions?", anchor=False)
@@ -74,14 +74,11 @@ def page(request: PageRequest) -> None:
         if predicted:
             picture(predicted, picked.get("by", "source"))
         st.markdown("\n".join(f"* {line}" for line in new_rows.bullets()))
-    st.markdown("**By kind of job: runs predicted while they were new**")
-    st.caption(
-        "Predicted before the model had learned from them: a harder test than that of the mean error above, "
-        "for which today's model is fitted to all other sources. Every source counts once. Known: "
-        "accelerator and software had both been measured before; new: one of them had not."
-    )
-    with st.container(key="wrapped-kinds"):
-        st.markdown(new_rows.table())
+    if figures:
+        st.markdown("**By kind of job: runs predicted while they were new**")
+        st.markdown(unbroken(new_rows.another_test(figures["Mean error"].value)))
+        with st.container(key="wrapped-kinds"):
+            st.markdown(new_rows.table([row for row in predicted if counted(row)]))
     sharing.here()
     with fold("The largest misses, and why") as is_open:
         if is_open:

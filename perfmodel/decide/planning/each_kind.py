@@ -9,12 +9,15 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from perfmodel.core.candidates import TooManyCandidates
 from perfmodel.core.choices import PriceKind
+from perfmodel.core.errors import InputError
 from perfmodel.core.sentences import capitalised, in_a_list, likely_to_be
 from perfmodel.core.units import dollars, duration, percent
 from perfmodel.decide.failures import goodput_of, states_bytes
 from perfmodel.decide.planning.price_words import offered, to_pay
 from perfmodel.decide.planning.results import SearchResult
+from perfmodel.decide.planning.searches import search
 from perfmodel.decide.planning.within import owes_more, payment
 from perfmodel.decide.price_kinds import BASIS, TERMS, interrupted, uninterrupted
 from perfmodel.decide.unknown_prices import UnknownPrice, even_rent, to_ask
@@ -82,12 +85,31 @@ def _best(result: SearchResult, kind: PriceKind, mine: Row | None) -> OfKind:
         return OfKind(kind, mine)
     of_kind = [each.price is not None and each.price.kind == kind for each in result.machines]
     if mine is None:
-        return OfKind(kind, _plan_on(result, of_kind))
+        return OfKind(kind, _alone(result, kind, of_kind))
     machine = mine["node"], mine["accelerator"]
     same = [able and each[:2] == machine for able, each in zip(of_kind, result.machines, strict=True)]
-    if any(same) and (plan := _plan_on(result, same)) is not None:
+    if any(same) and (plan := _alone(result, kind, same)) is not None:
         return OfKind(kind, plan)
-    return OfKind(kind, _plan_on(result, of_kind), False, _even(result, mine, kind))
+    return OfKind(kind, _alone(result, kind, of_kind), False, _even(result, mine, kind))
+
+
+def _alone(result: SearchResult, kind: PriceKind, able: Sequence[bool]) -> Row | None:
+    """Return the plan in question of a search of one kind of price on some machines; None without any.
+
+    Of layouts the machine counts that are tried between others depend on the price; the layouts of those
+    that were tried are known.
+    """
+    some = [each for each, keep in zip(result.machines, able, strict=True) if keep]
+    if not result.layouts or not some:
+        return _plan_on(result, able)
+    offers = {each.instance: None for each in some if each.instance}
+    nodes = {each.node: None for each in some if not each.instance}
+    on_these = {"pricing": (kind,), "instances": tuple(offers), "nodes": tuple(nodes)}
+    try:
+        goal = result.goal.model_copy(update=on_these)
+        return search(goal, result.catalogue, result.constants, result.known).in_question
+    except (InputError, TooManyCandidates):
+        return _plan_on(result, able)
 
 
 def _own_kind(result: SearchResult) -> PriceKind | None:

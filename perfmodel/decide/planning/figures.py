@@ -1,13 +1,13 @@
-"""What a plan takes and costs at most, and figures that its card lacks: every interface shows the same."""
+"""Amounts of a plan with their limits, and figures that its card lacks: every interface shows the same."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from perfmodel.core.sentences import likely_at_most, likely_to_be
-from perfmodel.core.units import dollars, duration, parse, per_cent, percent, rate, thousands
-from perfmodel.decide.planning.within import payment
+from perfmodel.core.sentences import likely_at_most
+from perfmodel.core.units import dollars, duration, parse, per_cent, rate, thousands
+from perfmodel.decide.planning.within import owes_more, payment
 from perfmodel.model.prediction.memory_odds import CERTAIN
 
 Row = Mapping[str, Any]
@@ -62,34 +62,39 @@ def likely_amounts(row: Row, confidence: float) -> str:
     return likely_at_most(amounts, confidence, "" if fits else "fit and to ")
 
 
-def at_most_heading(confidence: float) -> str:
-    """Return the heading of a column of what plans take, or cost, at most.
+def ends(row: Row, name: str, show: Callable[[float], str]) -> str:
+    """Return the ends of the 80 % interval of an amount of a plan; empty where it is not known.
 
-    >>> at_most_heading(0.8)
-    'at most (80 %)'
+    >>> ends({"cost_low_80": 9.0, "cost_high_80": 12.0}, "cost", dollars)
+    '$9 to $12'
     """
-    return f"at most ({percent(confidence)})"
+    low, high = row[f"{name}_low_80"], row[f"{name}_high_80"]
+    return "" if low is None or high is None else f"{show(low)} to {show(high)}"
 
 
-def figures_of(row: Row, confidence: float) -> list[tuple[str, str]]:
+def time_interval(row: Row) -> str:
+    """Return the ends of the 80 % interval of the run time; empty where it is not known."""
+    return ends(row, "run_time", duration)
+
+
+def cost_interval(row: Row) -> str:
+    """Return the ends of the 80 % interval of the cost; empty where it is not known or a term is paid."""
+    return "" if row["cost"] is None or owes_more(row) else ends(row, "cost", dollars)
+
+
+def figures_of(row: Row) -> list[tuple[str, str]]:
     """Return throughput with MFU, layouts that are as fast, software, goodput and energy of a plan.
 
     Parameters
     ----------
     row : the plan, as of ``perfmodel plan --json``
-    confidence : that of the goal
     """
     tokens = row["sequence_length"]
-    least = row["samples_per_second_at_least"]
     if row["layout"]:
         mfu = f"MFU {per_cent(row['mfu'])} ({per_cent(row['mfu_nominal'])} nominal)"
         figures = [("throughput", f"{row['tokens_per_second']:,.0f} tokens/s, {mfu}")]
-        at_least = least and f"{least * tokens:,.0f} tokens/s"
     else:
         figures = [("throughput", f"{rate(row['samples_per_second'])} samples/s")]
-        at_least = least and f"{rate(least)} samples/s"
-    if least is not None and least != row["samples_per_second"]:
-        figures.append(("", likely_to_be(f"at least {at_least}", confidence)))
     if row["also"]:
         figures.append(("as fast within 1 %", "; ".join(row["also"])))
     if row["layout"]:

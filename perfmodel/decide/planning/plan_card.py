@@ -10,7 +10,7 @@ from perfmodel.core.sentences import capitalised, in_a_list, likely_to, likely_t
 from perfmodel.core.units import dollars, duration, many, percent, plural
 from perfmodel.decide.planning.alternatives import KINDS, alternatives, at_every_price, cap_binds, unkept
 from perfmodel.decide.planning.each_kind import which_kind
-from perfmodel.decide.planning.figures import is_fixed, likely_amounts, rounded_up
+from perfmodel.decide.planning.figures import ends, is_fixed, likely_amounts, rounded_up
 from perfmodel.decide.planning.goal import Goal
 from perfmodel.decide.planning.price_words import (
     IN_PARENTHESES,
@@ -90,14 +90,10 @@ def _taken(result: SearchResult, chosen: Row) -> str:
     """Return the sentence that recommends the chosen plan."""
     limits, superlative = limit_words(result.goal), "cheapest" if result.by_cost else "fastest"
     within = f"the {superlative} within {limits}" if limits else f"the {superlative} of all"
-    if limits and chosen["probability"] is None:
-        within += " as predicted: how sure that is, is not known"
+    if limits:
+        within += _sureness(result.goal, chosen)
     amounts = [duration(chosen["run_time"]), *([] if chosen["cost"] is None else [dollars(payment(chosen))])]
-    most = at_most_words(result.goal, chosen)
-    if most:
-        more = "not to" if chosen["memory"]["fits_probability"] < CERTAIN else "to take more"
-        most = f"; {most}, {percent(1 - result.goal.confidence)} {more}"
-    taken = f"Take {offered_at(chosen)}: {', '.join(amounts)}, {within}{most}."
+    taken = f"Take {offered_at(chosen)}: {', '.join(amounts)}, {within}."
     return " ".join(filter(None, [which_kind(result), taken, _may_not_fit(result, chosen)]))
 
 
@@ -106,7 +102,7 @@ def _may_not_fit(result: SearchResult, chosen: Row) -> str:
     fits = chosen["memory"]["fits_probability"]
     if fits >= CERTAIN:
         return ""
-    first, safe = f"It fits into memory with a probability of {percent(fits)}", result.surely_fitting
+    first, safe = "It may not fit into memory", result.surely_fitting
     if safe is None:
         return f"{first}; no plan{' within the limits' if result.goal.limits.words else ''} is sure to."
     more = round(wanted(safe, result.by_cost) - wanted(chosen, result.by_cost), 2)  # to the cent
@@ -130,11 +126,13 @@ def changed_words(plan: Row, other: Row, goal: Goal) -> str:
     return ", ".join(part for part in used_words(plan, goal).split(", ") if part not in known)
 
 
-def at_most_words(goal: Goal, plan: Row) -> str:
-    """Return what a plan takes and costs at most, as surely as asked for; empty where that is the point."""
-    if plan["run_time_at_most"] is None or plan["run_time_at_most"] == plan["run_time"]:
-        return ""
-    return likely_amounts(plan, goal.confidence)
+def _sureness(goal: Goal, plan: Row) -> str:
+    """Return the probability of keeping within all limits, as the end of a sentence that names them."""
+    if plan["probability"] is None:
+        return " as predicted: how sure that is, is not known"
+    fit = "" if plan["memory"]["fits_probability"] >= CERTAIN else "fit and to "
+    them = "it" if None in (goal.deadline, goal.budget) else "both"
+    return f"; {likely_to(f'{fit}keep {them}', plan['probability'])}"
 
 
 def _not_met(result: SearchResult, surest: Row) -> str:
@@ -296,8 +294,7 @@ def run_words(plan: Row) -> str:
         length = f"{plan['epochs']:{'.4g' if plan['epochs'] < 1000 else ',.0f'}} epochs"
     else:
         length = f"{many(plan['samples'])} samples"
-    longer = "; 10 % likely to take longer" if plan["run_time_high_80"] is not None else ""
-    return f"{_amount(plan, 'run_time', duration, f' for {length}')}{longer}"
+    return _amount(plan, "run_time", duration, f" for {length}")
 
 
 def cost_words(plan: Row) -> str:
@@ -318,11 +315,9 @@ def _rent_words(price: Price | None) -> str:
 
 
 def _amount(plan: Row, name: str, show: Any, of: str) -> str:
-    """Return an amount of a plan with its interval, and what it is of; the advice says what it is at most."""
-    words, low, high = show(plan[name]), plan[f"{name}_low_80"], plan[f"{name}_high_80"]
-    return (
-        f"{words}{of}" if low is None or high is None else f"{words} (80 %: {show(low)} to {show(high)}){of}"
-    )
+    """Return an amount of a plan with its interval, and what it is of."""
+    interval = ends(plan, name, show)
+    return f"{show(plan[name])}{f' (80 %: {interval})' if interval else ''}{of}"
 
 
 def chance_words(plan: Row, goal: Goal, prediction: Prediction) -> str:
@@ -338,6 +333,6 @@ def chance_words(plan: Row, goal: Goal, prediction: Prediction) -> str:
     words = f"{percent(sure)} to fit and to keep the {goal.limits.words.replace(' and ', ' and the ')}"
     if len(risks) > 1 and sure <= SURE:
         named = {name: risk for name, risk in risks.items() if risk >= NAMED_RISK * max(risks.values())}
-        each = ", ".join(f"{name} {percent(risk)}" for name, risk in named.items())
-        words += f"; {plural('risk', len(named))}: {each}"
+        largest = in_a_list(f"the {name}" for name in sorted(named, key=lambda name: -named[name]))
+        words += f"; the {'risk is' if len(named) == 1 else 'risks are'} {largest}"
     return f"{words}{rough_words(prediction, goal.confidence)}"

@@ -13,7 +13,7 @@ from perfmodel.decide.planning.binding import binding, next_best
 from perfmodel.decide.planning.caveats import extrapolated, harder_batches, of_options
 from perfmodel.decide.planning.each_kind import on_other_machines, prices_to_ask
 from perfmodel.decide.planning.goal import USUAL_FAILURE_INTERVAL, Goal
-from perfmodel.decide.planning.plan_card import NAMED_RISK, advice, at_most_words, compared
+from perfmodel.decide.planning.plan_card import NAMED_RISK, advice, compared
 from perfmodel.decide.planning.price_words import (
     offered,
     offered_at,
@@ -75,10 +75,9 @@ def verdict(result: SearchResult) -> list[str]:
     lines += _surer(result)
     fastest = result.fastest
     if result.by_cost and goal.budget is not None and fastest is not None and fastest != plan:
-        most = at_most_words(goal, fastest)
         lines.append(
             f"Fastest within {dollars(goal.budget)} as predicted{_risk_words(fastest)}: "
-            f"{offered(fastest)}: {_words(fastest)}{most and f' ({most})'}."
+            f"{offered(fastest)}: {_words(fastest)}."
         )
     lines += next_best(result)
     return lines + (_were_prices_known(result) if not result.met else []) + _without_price(result)

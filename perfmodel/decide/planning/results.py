@@ -237,7 +237,7 @@ class SearchResult:
     @cached_property
     def in_short(self) -> dict[str, Any]:
         """The plans that marks refer to, as the answer has them."""
-        return {"chosen": self.chosen, "surest": self.surest, "goal": {"confidence": self.goal.confidence}}
+        return {"chosen": self.chosen, "surest": self.surest, "goal": self.goal.limits._asdict()}
 
     @property
     def _row_in_question(self) -> int | None:

@@ -8,13 +8,14 @@ from typing import Any, Final, NamedTuple
 from perfmodel.core.units import counted, percent
 from perfmodel.decide.planning.front import evenly_spaced
 from perfmodel.decide.planning.price_words import basis_words, priced_name
+from perfmodel.decide.planning.within import Limits
 from perfmodel.hardware.machine_words import distinct_names
 
 Row = Mapping[str, Any]
 
 MOST = 10
 """Plans of a table of the front."""
-TAKE, SUREST, LATE, OVER, AT_RISK = "take", "surest", "late", "over", "at risk"
+TAKE, SUREST, LATE, OVER, AT_RISK, DOMINATED = "take", "surest", "late", "over", "at risk", "dominated"
 _MISSED: Final = {"meets_deadline": LATE, "within_budget": OVER}
 """Column that says whether a plan keeps a limit -> mark of one that does not."""
 
@@ -84,6 +85,42 @@ def marks_words(marks: Iterable[str], confidence: float) -> str:
     }
     seen = {word for mark in marks for word in mark.split(", ")}
     return "; ".join(f"{mark}: {words}" for mark, words in meaning.items() if mark in seen)
+
+
+def verdict_of(row: Row, answer: Mapping[str, Any]) -> str:
+    """Return the mark of a plan in words; of one that keeps all limits why it is not the one to take.
+
+    Parameters
+    ----------
+    row : the plan; of another machine with its ``reason``
+    answer : as ``mark_of`` takes it, and the ``deadline`` and ``budget`` of its ``goal``
+
+    >>> goal = {"confidence": 0.8, "deadline": 9.0, "budget": None}
+    >>> plan = {"meets_deadline": True, "within_budget": None, "probability": 0.9}
+    >>> answer = {"chosen": {}, "surest": {}, "goal": goal}
+    >>> verdict_of(plan, answer), verdict_of(plan | {"probability": 0.7}, answer)
+    ('dearer', 'under 80 % sure')
+    """
+    goal, mark = answer["goal"], mark_of(row, answer)
+    by_cost = Limits(goal["deadline"], goal["budget"], goal["confidence"]).by_cost
+    words = {
+        LATE: "too late",
+        OVER: "over the budget",
+        AT_RISK: f"under {percent(goal['confidence'])} sure",
+        DOMINATED: "dearer and slower",
+    }
+    reason = mark or row.get("reason") or ("dearer" if by_cost else "slower")
+    return ", ".join(words.get(each, each) for each in reason.split(", "))
+
+
+def chance_heading(goal: Mapping[str, Any]) -> str:
+    """Return the heading of the column of probabilities: of keeping the limits, without any of fitting."""
+    return "fits" if goal["deadline"] is None and goal["budget"] is None else "chance"
+
+
+def chance_of(row: Row) -> str:
+    """Return the probability that a plan fits and keeps the limits as text; a dash where it is not known."""
+    return "-" if row["probability"] is None else percent(row["probability"])
 
 
 class ShortName(NamedTuple):

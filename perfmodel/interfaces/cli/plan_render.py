@@ -8,17 +8,18 @@ from typing import Any
 import click
 from rich.text import Text
 
-from perfmodel.core.sentences import likely_to
 from perfmodel.core.units import counted, duration, rate, three_digits
 from perfmodel.decide.planning import SearchResult
 from perfmodel.decide.planning.each_kind import COLUMNS, best_of_each_kind
-from perfmodel.decide.planning.figures import cost_at_most, figures_of, time_at_most
+from perfmodel.decide.planning.figures import figures_of
 from perfmodel.decide.planning.launch import predict_command, slurm_job, torchrun, with_options
 from perfmodel.decide.planning.plan_verdict import notes, that_matter, verdict
 from perfmodel.decide.planning.price_words import price_rows
 from perfmodel.decide.planning.table_words import (
     SUREST,
     TAKE,
+    chance_heading,
+    chance_of,
     front_words,
     mark_of,
     marks_words,
@@ -54,7 +55,7 @@ def show_plan(result: SearchResult, card: Card, verbose: bool = False) -> None:
         lines_to(out, line)
     if chosen is not None:
         out.print()
-        for label, value in figures_of(chosen, result.goal.confidence):
+        for label, value in figures_of(chosen):
             lines_to(out, value, f"{label:<{LABEL}}")
     shown = _show_front(result, verbose)
     if verbose:
@@ -110,7 +111,7 @@ def _show_front(result: SearchResult, verbose: bool) -> list[Row]:
     kept = of_front(rows, chosen)
     if not kept:
         return []
-    out, confidence = console(), result.goal.confidence
+    out, goal = console(), result.in_short["goal"]
     out.print()
     lines_to(
         out, f"{front_words(kept, rows)}{' (--csv: all)' if len(kept) < len(rows) else ''}", style="bold"
@@ -121,18 +122,17 @@ def _show_front(result: SearchResult, verbose: bool) -> list[Row]:
             str(name),
             (
                 duration(row["run_time"]),
-                time_at_most(row) or "-",
                 _usd(None if row["cost"] is None else payment(row)),
-                cost_at_most(row).removeprefix("$") or "-",
+                chance_of(row),
             ),
             f"{_short_way(row)}, {row['precision']}, batch {row['global_batch_size']:,}" if verbose else "",
             mark,
         )
         for name, row, mark in zip(short_names(kept), kept, marks, strict=True)
     ]
-    _show_plans(("run", "at most", "USD", "at most"), plans)
-    meaning = [f"at most: {likely_to('take or cost no more', confidence)}", marks_words(marks, confidence)]
-    lines_to(out, "; ".join(filter(None, meaning)))
+    _show_plans(("run", "USD", chance_heading(goal)), plans)
+    if meaning := marks_words(marks, goal["confidence"]):
+        lines_to(out, meaning)
     out.print()
     return kept
 

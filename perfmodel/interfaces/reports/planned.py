@@ -9,12 +9,19 @@ from perfmodel.core.records.options import declared
 from perfmodel.core.units import UNITS, dollars, duration, many, percent, rate, show, three_digits
 from perfmodel.decide.planning import SearchResult
 from perfmodel.decide.planning.each_kind import COLUMNS, best_of_each_kind
-from perfmodel.decide.planning.figures import at_most_heading, cost_at_most, time_at_most
+from perfmodel.decide.planning.figures import cost_interval, time_interval
 from perfmodel.decide.planning.goal import Goal, options_of
 from perfmodel.decide.planning.plan_card import card_of_plan
 from perfmodel.decide.planning.plan_verdict import notes, verdict
 from perfmodel.decide.planning.price_words import price_rows, priced_name
-from perfmodel.decide.planning.table_words import MOST, front_words, mark_of, of_front
+from perfmodel.decide.planning.table_words import (
+    MOST,
+    chance_heading,
+    chance_of,
+    front_words,
+    of_front,
+    verdict_of,
+)
 from perfmodel.decide.planning.within import payment
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.given import in_short
@@ -45,7 +52,7 @@ def page_of_plan(result: SearchResult, command: str | None, catalogue: Catalogue
         Listing(
             "At each kind of price", COLUMNS, [each.cells for each in best_of_each_kind(result)], texts=2
         ),
-        _front(shown, front, at_most_heading(result.goal.confidence), result.in_short),
+        _front(shown, front, result.in_short),
         _rejected(rejected, len(result.rejected)),
         _unpriced(unpriced, len(result.unpriced)),
         _prices(result, [*shown, *rejected]),
@@ -63,12 +70,13 @@ def page_of_plan(result: SearchResult, command: str | None, catalogue: Catalogue
     )
 
 
-def _front(rows: Sequence[Row], front: Sequence[Row], at_most: str, marked: Row) -> Listing:
+def _front(rows: Sequence[Row], front: Sequence[Row], marked: Row) -> Listing:
     """Return a table of plans on the front."""
+    amounts = ("run", "80 %", "cost", "cost, 80 %", chance_heading(marked["goal"]))
     return Listing(
         front_words(rows, front),
-        ("plan", "mark", "how", "batch", "samples/s", "run", at_most, "cost", f"cost {at_most}", "kWh"),
-        [[priced_name(row), mark_of(row, marked), _layout_words(row), *_figures(row)] for row in rows],
+        ("plan", "verdict", "how", "batch", "samples/s", *amounts, "kWh"),
+        [[priced_name(row), verdict_of(row, marked), _layout_words(row), *_figures(row)] for row in rows],
         texts=3,
     )
 
@@ -146,15 +154,16 @@ def _question(goal: Goal) -> str:
 
 
 def _figures(row: Row) -> list[str]:
-    """Return batch, throughput, run time and cost, each also at most, and energy of a plan as texts."""
+    """Return batch, throughput, run time and cost with intervals, chance and energy of a plan as texts."""
     energy = row["energy"]
     return [
         f"{row['global_batch_size']:,}",
         rate(row["samples_per_second"]),
         duration(row["run_time"]),
-        time_at_most(row) or "-",
+        time_interval(row) or "-",
         _cost(row),
-        cost_at_most(row) or "-",
+        cost_interval(row) or "-",
+        chance_of(row),
         "-" if energy is None else f"{energy:,.3g}",
     ]
 
