@@ -266,7 +266,7 @@ def page(request: PageRequest) -> None:
         )
         st.subheader(plain(f"What to add to {have} for {network_name(answer.workload)}?"), anchor=False)
         advice, rest = advice_beside_chart(answer)
-        answer_card.show(answer.card.model_copy(update={"advice": advice}), without=("limit",))
+        answer_card.show(answer.card.model_copy(update={"advice": advice}))
     ask_prices(answer, request.picked)
     shown = startable(answer)
     charts.draw(speeds(answer), "fleets", answer.card.advice, height=110 + 52 * len(shown))
