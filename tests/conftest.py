@@ -23,16 +23,22 @@ FLOORS = "PERFMODEL_FLOORS" in os.environ
 settings.register_profile(
     "default", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
 )
-settings.register_profile("floors", settings.get_profile("default"), max_examples=20)
+EXAMPLES = 20
+"""Examples of a property, and cases of a test, that are tried with the lowest versions."""
+settings.register_profile("floors", settings.get_profile("default"), max_examples=EXAMPLES)
 settings.load_profile("floors" if FLOORS else "default")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out with the lowest versions what is marked as the same with any."""
+    """Leave out with the lowest versions what is marked as the same with any, and of many cases of a test most."""
     if FLOORS:
-        same = [item for item in items if item.get_closest_marker("any_version")]
-        items[:] = [item for item in items if not item.get_closest_marker("any_version")]
-        config.hook.pytest_deselected(items=same)
+        by_test: dict[str, list[pytest.Item]] = {}
+        for item in items:
+            if not item.get_closest_marker("any_version"):
+                by_test.setdefault(item.nodeid.partition("[")[0], []).append(item)
+        tried = {item for cases in by_test.values() for item in cases[:: -(-len(cases) // EXAMPLES)]}
+        config.hook.pytest_deselected(items=[item for item in items if item not in tried])
+        items[:] = [item for item in items if item in tried]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -101,9 +101,9 @@ def _unit_quantiles(z: bytes, shape: tuple[int, ...], cv: float, probability: fl
         beyond = (1 - probability) * normal_upper(side * usual) + probability * normal_upper(side * stalled)
         below = np.where(upper, beyond > tail, beyond < tail)
         low, high = np.where(below, middle, low), np.where(below, high, middle)
-    found: Array = np.exp((low + high) / 2)
-    found.setflags(write=False)
-    return found
+    quantiles: Array = np.exp((low + high) / 2)
+    quantiles.setflags(write=False)
+    return quantiles
 
 
 @lru_cache(maxsize=256)
