@@ -143,7 +143,7 @@ def pointers(expected: Mapping[str, float], answer: Diagnosis) -> list[tuple[str
 
 
 def _groups(expected: Mapping[str, float], answer: Diagnosis) -> list[tuple[str, dict[str, str]]]:
-    """Return expected values as ``pointers``, each with the names of its causes by their ids."""
+    """Return expected values as ``pointers``, each with the names of its causes by id, likeliest first."""
     unit = "s" if answer.kind == "training" else "B/s"
     known = {cause.id: (cause.name, cause.probability) for cause in answer.causes}
     known["normal"] = ("nothing wrong", answer.normal)
@@ -153,7 +153,8 @@ def _groups(expected: Mapping[str, float], answer: Diagnosis) -> list[tuple[str,
         if not groups or value > CLOSE * min(groups[-1].values()):
             groups.append({})
         groups[-1][cause] = value
-    return [(_values(group, unit), {cause: known[cause][0] for cause in group}) for group in groups]
+    named = [{cause: name for cause, (name, _) in known.items() if cause in group} for group in groups]
+    return [(_values(group, unit), names) for group, names in zip(groups, named, strict=True)]
 
 
 def _values(group: Mapping[str, float], unit: str) -> str:
