@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from functools import cache, lru_cache, wraps
 from pathlib import Path
 from typing import Any
@@ -111,6 +111,26 @@ def _until_it_ends(runner: Any, timeout: float) -> None:
         raise RuntimeError(f"a page took more than {timeout} s")
 
 
+class StateOfKeys(Mapping[str, Any]):
+    """What a session keeps by its keys, each looked up when it is asked for.
+
+    Streamlit gathers the whole anew for each widget that asks for its own key: a third of a page's run.
+    """
+
+    def __init__(self, state: Any, whole: Callable[[Any], dict[str, Any]]) -> None:
+        self._state = state
+        self._whole = whole
+
+    def __getitem__(self, key: str) -> Any:
+        return self._state[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._whole(self._state))
+
+    def __len__(self) -> int:
+        return len(self._whole(self._state))
+
+
 @pytest.fixture(autouse=True, scope="module")
 def as_it_is_served(request: pytest.FixtureRequest) -> Iterator[None]:
     """For modules that open pages the settings of ``perfmodel app``, and components and pages read once.
@@ -122,6 +142,7 @@ def as_it_is_served(request: pytest.FixtureRequest) -> Iterator[None]:
         return
     from streamlit import config
     from streamlit.components.v2 import manifest_scanner
+    from streamlit.runtime.state.session_state import SessionState
     from streamlit.testing.v1 import app_test, local_script_runner
 
     from app import bounded
@@ -135,6 +156,8 @@ def as_it_is_served(request: pytest.FixtureRequest) -> Iterator[None]:
         patch.setattr(manifest_scanner, "scan_component_manifests", lambda: components)
         patch.setattr(app_test, "ScriptCache", lambda: compiled)
         patch.setattr(local_script_runner, "require_widgets_deltas", _until_it_ends)
+        whole = SessionState.filtered_state.fget
+        patch.setattr(SessionState, "filtered_state", property(lambda state: StateOfKeys(state, whole)))
         if not hasattr(request.module, "noted"):
             here = wraps(bounded.by_a_process)(lambda work, say: (work.call(*work.arguments), 0))
             patch.setattr(bounded, "by_a_process", here)
