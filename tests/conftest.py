@@ -30,7 +30,7 @@ settings.load_profile("floors" if FLOORS else "default")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out with the lowest versions what is marked as the same with any, and of many cases of a test most."""
+    """Leave out with the lowest versions what is marked as the same with any, and most of many cases."""
     if FLOORS:
         by_test: dict[str, list[pytest.Item]] = {}
         for item in items:

@@ -159,6 +159,7 @@ def test_what_lies_under_the_dots_of_the_chart_of_errors_is_drawn_over_them_too(
     assert median["marker"]["color"] != bar["line"]["color"]
 
 
+@pytest.mark.any_version
 def test_validation_says_errors_and_coverage_over_sources_and_those_of_new_hardware():
     errors = statistics([row for row in shipped_rows("specs") if row.error is not None and counted(row)])
     test = opened("validation")

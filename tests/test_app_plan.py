@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from app import plan_prices
 from app.views import plan
 from perfmodel.decide.planning import Goal, search
@@ -29,6 +31,7 @@ def test_a_transformer_is_planned_by_tokens():
     assert "epochs" not in errors(opened("plan", **TRANSFORMER, lora="16", samples="1e5"))
 
 
+@pytest.mark.any_version
 def test_plans_have_names_that_a_phone_shows_whole():
     page = opened("plan", epochs="90", deadline="24h", pricing="on-demand,spot", **{"max-gpus": "64"})
     table = next(each.value for each in page.dataframe if "machines" in each.value)

@@ -172,6 +172,7 @@ def anchors():
     ) | st.sampled_from(["samples_per_second=30@8", "tokens_per_second=3e5@16,accumulation_steps=4"])
 
 
+@pytest.mark.any_version
 @settings(max_examples=15, deadline=None)
 @given(
     anchor=anchors(),

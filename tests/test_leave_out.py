@@ -213,6 +213,7 @@ def test_the_version_before_is_held_against_the_same_rows():
     assert set(_before()["transformers"]) == learned
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("test", ["software", "accelerator"])
 def test_transformers_left_out_are_not_seen(transformers, test):
     """Their times thrice as long move what is said of them by no more than linearising elsewhere does."""

@@ -104,6 +104,7 @@ def evaluated(setting, constants, change):
         return outcome(changed.setting, changed.constants)
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=named)
 def test_traced_numbers_give_the_same_answer_and_its_derivatives(scenario):
     setting, constants = settled(scenario, CATALOGUE, calibration())

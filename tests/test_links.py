@@ -114,6 +114,7 @@ OPTIONS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.any_version
 @settings(max_examples=40)
 @given(OPTIONS)
 def test_iterations(options):

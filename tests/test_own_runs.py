@@ -630,6 +630,7 @@ def test_the_run_that_does_not_fit_the_others_is_named(tmp_path):
     assert [size.world_size for size in answer.other_sizes.sizes] == [8, 16, 32, 64]
 
 
+@pytest.mark.any_version
 def test_a_slow_network_is_no_odd_run(tmp_path):
     """The one run inside a node is far from the others, but all that pass the network are slow."""
     rows = [({"world_size": n}, factor) for n, factor in ((8, 1.0), (16, 2.0), (32, 2.2), (64, 2.4))]
@@ -886,6 +887,7 @@ def test_a_job_spread_over_machines_takes_what_was_measured_of_it(tmp_path):
     assert followed == pytest.approx(1.5 * predict(**job).iteration_time, rel=0.02)
 
 
+@pytest.mark.any_version
 def test_only_runs_of_the_same_work_are_looked_up(tmp_path, monkeypatch):
     from perfmodel.model.prediction.intervals import measured_jobs
 
@@ -905,6 +907,7 @@ def test_only_runs_of_the_same_work_are_looked_up(tmp_path, monkeypatch):
     assert {*known} == {1, 8, 32}
 
 
+@pytest.mark.any_version
 def test_a_table_of_runs_is_taken_as_what_is_learned_from_it(tmp_path):
     file = learned_from_rates(tmp_path, {1: 540, 8: 510, 32: 453})
     table = str(tmp_path / "mine.csv")

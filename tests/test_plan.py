@@ -297,6 +297,7 @@ def test_a_plan_that_fails_by_hand():
     assert short["goodput"] == pytest.approx(1 - 0.00039, abs=0.00001)
 
 
+@pytest.mark.any_version
 def test_the_choice_among_three_plans_by_hand():
     """The rented plan takes 0.39 h and 38.28 USD, one's own 1,024 images each 0.1 s: 3.13 h and 62.56 USD."""
     for deadline, budget, words in (

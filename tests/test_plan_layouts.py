@@ -197,6 +197,7 @@ def test_what_refuses_every_candidate_is_what_predict_refuses(options):
     assert refused_plan.value.problems == refused.value.problems
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize(
     ("workload", "options"),
     [
@@ -334,6 +335,7 @@ def test_what_nobody_can_read_is_said_in_a_line(words, message, invoke):
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.any_version
 def test_a_transformer_without_a_length_takes_its_usual_tokens(invoke):
     words = ("plan", "--workload", "llama-3.1-405b", "--instance", "p5.48xlarge")
     usual = invoke(*words)

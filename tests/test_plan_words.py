@@ -52,6 +52,7 @@ def test_the_printed_command_predicts_the_plan_as_its_card_says(asked, invoke):
         assert card[said] in one
 
 
+@pytest.mark.any_version
 def test_the_best_plan_at_another_price_is_that_of_a_search_at_it_alone():
     """Counts between those tried at once are tried for each kind: 20 machines, not 24."""
     offers = ("p6-b200.48xlarge", "trn1.32xlarge")
@@ -304,6 +305,7 @@ def test_the_risks_of_a_plan_are_named_the_largest_first():
     assert "; the risk is the deadline" in chance_words(sure, goal, prediction)
 
 
+@pytest.mark.any_version
 def test_every_plan_of_a_table_has_a_verdict():
     result = search(Goal(epochs=90, deadline=86400.0, budget=500.0, max_gpus=64))
     rows = [*result.front, *result.rejected]

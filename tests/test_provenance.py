@@ -84,6 +84,7 @@ def test_every_learned_number_names_its_sources():
     assert untold == [(COLLECTIVES, "lone"), (COLLECTIVES, "channel")]
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize(
     ("kind", "computed"),
     [(TRANSFORMERS, provenance.transformer_shares), (COLLECTIVES, provenance.collective_shares)],

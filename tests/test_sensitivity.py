@@ -124,6 +124,7 @@ SHARED = {
 }
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("options", [*SCENARIOS.values(), *SHARED.values()])
 def test_elasticities_are_central_differences(options):
     """Those of one backward pass, against whole answers with each input a little smaller and larger."""
@@ -140,6 +141,7 @@ def test_elasticities_are_central_differences(options):
     assert compared >= 10
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("options", [*SCENARIOS.values(), {"world_size": 32, "node": "dgx-1v"}])
 def test_the_sums_are_told_at_kinks_too(options):
     told = sums(sensitivity(Scenario(**options)).case)

@@ -456,6 +456,7 @@ def test_a_sweep_over_both_kinds_has_the_terms_of_both():
     assert table["products_time"][1] > 0
 
 
+@pytest.mark.any_version
 def test_an_explanation_is_complete_and_multiplies_out():
     for more in ({}, {"workload": "mixtral-8x7b", "expert_parallel": 4, "recompute": "full"}):
         asked = SHARED | more

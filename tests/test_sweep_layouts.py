@@ -57,6 +57,7 @@ def sweeps():
     )
 
 
+@pytest.mark.any_version
 @settings(max_examples=15, deadline=None)
 @given(asked=sweeps(), seed=st.integers(0, 2**16))
 def test_each_of_many_layouts_is_that_of_predict(asked, seed):

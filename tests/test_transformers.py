@@ -932,6 +932,7 @@ def test_what_is_said_of_an_unseen_source_hardly_depends_on_its_own_times():
     assert np.abs(after - before)[own].max() < 0.02
 
 
+@pytest.mark.any_version
 def test_validate_prints_rows_and_summary():
     answer = json.loads(
         CliRunner()

@@ -360,6 +360,7 @@ def test_a_sweep_gives_what_predict_gives(strategies, k, jitter, overlap):
             assert row.get(name) == (own if own is None else pytest.approx(own, rel=1e-9, abs=1e-15)), key
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("strategy", EACH)
 @pytest.mark.parametrize("jitter", ["lognormal:cv=0.1", "two-point:fast=1,slow=30,probability=0.4"])
 def test_explain_is_complete(strategy, jitter):

@@ -684,6 +684,7 @@ def test_nothing_is_dropped(mode: str, specs_rows: list[Row], anchored_rows: lis
         assert sum(group["n"] for group in groups.values()) == found["n"]
 
 
+@pytest.mark.any_version
 def test_only_what_cannot_be_asked_is_refused(specs_rows: list[Row]) -> None:
     """Of known networks on known accelerators 295 rows state no batch, 22 more no sequence length."""
     assert summary(specs_rows)["refused_by_reason"] == {
