@@ -47,6 +47,9 @@ QUESTIONS: dict[str, tuple[dict[str, Any], ...]] = {
 """Question -> changes of the scenario in each case that answers it; both rates come with TCP and with RDMA,
 as TCP may not fill them."""
 _BATCHES = ("local-batch-size", "global-batch-size")
+_MACHINE = ("node", "accelerator")
+_OF_MACHINES = (*_MACHINE, "intra_link", "world_size", "framework")
+"""Options that may differ between machines, beyond those of their network."""
 
 
 class Variant(NamedTuple):
@@ -232,14 +235,22 @@ def question(differ: Iterable[str], first: Mapping[str, Any]) -> str:
     differ : options in which the cases differ
     first : resolved scenario of the first case
 
-    >>> question(["inter_link"], {"workload": "resnet50"}), question(["gpus"], {"workload": "vgg16"})
-    ('Which network is best for ResNet-50?', 'Which case is best for VGG-16?')
+    >>> question(["inter_link"], {"workload": "resnet50"}), question(["world_size"], {"workload": "vgg16"})
+    ('Which network is best for ResNet-50?', 'How many GPUs are best for VGG-16?')
     """
     from perfmodel.decide.comparison.reasons import NETWORK
 
-    kinds = {"network": {*NETWORK}, "machine": {"node", "accelerator", "world_size", "framework", *NETWORK}}
-    kind = next((kind for kind, options in kinds.items() if options.issuperset(differ)), "case")
-    return f"Which {kind} is best for {network_name(first['workload'])}?"
+    options, network = {*differ}, {*NETWORK}
+    best = "Which case is best"
+    if options == {"world_size"}:
+        best = "How many GPUs are best"
+    elif options == {"framework"}:
+        best = "Which software is best"
+    elif options and options <= network:
+        best = "Which network is best"
+    elif options & {*_MACHINE} and options <= {*_OF_MACHINES} | network:
+        best = "Which machine is best"
+    return f"{best} for {network_name(first['workload'])}?"
 
 
 def _title(which: Iterable[str], case: Variant, scenario: Mapping[str, Any]) -> str:

@@ -140,6 +140,16 @@ def cards(test: AppTest) -> list[str]:
     return [typed(unescape(re.sub("<[^>]*>", "", text))) for text in broken]
 
 
+def large_figures(test: AppTest) -> list[str]:
+    """The values of the large figures of answer cards, without what stands below them."""
+    found = re.findall(r'class="answer-(?:value|words)">(.*?)</div>', "".join(map(_body, test.get("html"))))
+    return [typed(unescape(re.sub("<[^>]*>", "", value))) for value in found]
+
+
+def _body(element: Any) -> str:
+    return str(element.proto.body)
+
+
 def of_card(test: AppTest, label: str) -> str:
     """The text of a row of a page's answer card."""
     return next(line for line in cards(test)[-1].splitlines() if line.startswith(label)).split(": ", 1)[1]
@@ -155,6 +165,8 @@ def test_every_page_opens_with_a_plain_sentence_on_top(page):
     assert not test.error
     assert test.subheader
     assert any(element.value.startswith("**") for element in test.markdown)
+    for value in large_figures(test):
+        assert value.count("(") == value.count(")"), value
 
 
 def test_numbers_are_the_librarys_own():

@@ -41,6 +41,26 @@ def test_worked_examples():
     assert doctest.testmod(cases).failed == 0
 
 
+@pytest.mark.parametrize(
+    ("other", "asked"),
+    [
+        ({"inter_link": "ethernet-25g-tcp"}, "Which network is"),
+        ({"nics": 1}, "Which network is"),
+        ({"gpus": 32}, "How many GPUs are"),
+        ({"framework": "mxnet"}, "Which software is"),
+        ({"node": "dgx-a100-80gb"}, "Which machine is"),
+        ({"node": "dgx-a100-80gb", "gpus": 32}, "Which machine is"),
+        ({"gpus": 32, "framework": "mxnet"}, "Which case is"),
+        ({"precision": "fp32"}, "Which case is"),
+        ({}, "Which case is"),
+    ],
+)
+def test_the_question_is_that_of_what_differs(other, asked):
+    first = case_of("A", {"gpus": 16})
+    differ = [entry.option for entry in compare([first, case_of("B", {"gpus": 16, **other})]).inputs]
+    assert cases.question(differ, first.prediction.scenario) == f"{asked} best for ResNet-50?"
+
+
 def test_each_case_says_how_many_times_as_fast_it_is_with_an_interval_and_how_sure_that_is():
     test = opened("compare", gpus="8", **{"b-gpus": "16", "b-name": "twice as many"})
     one, two = (case_of(str(n), Scenario(world_size=n)) for n in (8, 16))

@@ -209,7 +209,7 @@ def test_a_scaling_begins_with_its_answer_and_what_other_networks_give():
     linear = f"{per_cent(last.scaling_efficiency, 0)} of linear scaling (80 %: "
     linear += f"{' to '.join(per_cent(end, 0) for end in ends)})"
     speed = f"{last.samples_per_second:,.0f} images/s (80 %: "
-    assert answer.startswith(f"It scales past 64 GPUs, the most tried, at {linear}: {speed}")
+    assert answer.startswith(f"It scales to 64 GPUs, the most tried, at {linear}: {speed}")
     others = {"100 a": same.predictions, "b": rdma.predictions}
     several = card_of_scaling(tcp.predictions, others, tcp.alone)
     lines = [
@@ -219,7 +219,7 @@ def test_a_scaling_begins_with_its_answer_and_what_other_networks_give():
     first, *said = (
         with_reasons(*decision(several.advice)).replace("\\", "").replace("\xa0", " ").split("\n- ")
     )
-    head = f"It scales past 64 GPUs, the most tried, at {linear}"
+    head = f"It scales to 64 GPUs, the most tried, at {linear}"
     assert first == f"**{head}; no other network is surely faster.**"
     top = three_digits(throughput_range(tcp.predictions[-1])[1])
     assert several.throughput.startswith(speed)
@@ -230,6 +230,14 @@ def test_a_scaling_begins_with_its_answer_and_what_other_networks_give():
     for line, name in zip(said, ("b", "100 a"), strict=True):
         ratio = ratio_between(others[name][-1], tcp.predictions[-1], "the chosen")
         assert line.endswith(f"), {about_as_fast(ratio)}.")
+
+
+def test_a_scaling_claims_no_more_gpus_than_were_tried():
+    for gpus in ([8, 16], [8, 16, 64]):
+        advice = perfmodel.scale(gpus=gpus).card.advice
+        assert advice.startswith(f"It scales to {gpus[-1]} GPUs, the most tried, at ")
+    strong = perfmodel.scale(gpus=[8, 16, 512], global_batch_size=512).card.advice
+    assert re.match(r"It scales up to \d+ GPUs, at ", strong)
 
 
 def test_a_scaling_begins_with_the_network_that_is_surely_faster_and_says_how_far_it_pays():

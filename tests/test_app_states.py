@@ -72,7 +72,7 @@ def test_a_scaling_begins_with_its_range_and_what_the_other_network_gives():
     said = words(
         opened("scale", gpus="8,16", **{"inter-link": "ethernet-25g-tcp", "networks": "ib-edr-100g"})
     )
-    (first,) = [line for line in said.splitlines() if line.startswith("**It scales past 16 GPUs")]
+    (first,) = [line for line in said.splitlines() if line.startswith("**It scales to 16 GPUs")]
     assert first.partition("** ")[0].endswith(" %); no other network is surely faster.")
     speed = r"[\d,]+ images/s \(80 %: [\d,]+ to [\d,]+\)"
     assert re.search(rf" InfiniBand EDR 100 Gbit/s: {speed}, 1\.\d+ x as fast as the chosen", first)

@@ -54,6 +54,18 @@ DECISIONS = {
         "take whichever costs you less: B is only 1.04 x as fast as A (80 %: ",
         "); perfmodel plan --have says what ",
     ),
+    "a network that may lose nothing": (
+        ({**SLOW_TCP, "inter_link": "ethernet-100g-rdma"}, SLOW_TCP),
+        "With 4 network adapters a machine (assumed), the network hardly matters here; "
+        "take whichever costs you less: B is still 0.958 x as fast as A (80 %: ",
+        " to 1); perfmodel plan --have says what ",
+    ),
+    "networks that may lose nothing": (
+        ({**SLOW_TCP, "inter_link": "ethernet-100g-rdma"}, FAST_TCP, SLOW_TCP),
+        "With 4 network adapters a machine (assumed), the network hardly matters here; "
+        "take whichever costs you least: even B, the slowest, is still 0.958 x as fast as A (80 %: ",
+        "",
+    ),
     "a network that gains": (
         ({**SLOW_TCP, "workload": "vgg16"}, {**SLOW_TCP, "workload": "vgg16", "inter_link": "ib-edr-100g"}),
         "Take B for speed: it is 2",
@@ -172,6 +184,18 @@ def test_where_intervals_begin_is_said_once():
     assert note.endswith("; speeds do not cross 1 x, as a better network is never slower")
     alone = compare({"gpus": 1}, {"gpus": 1, "precision": "fp32"})
     assert not any(line.startswith(ENDS) for line in alone.notes)
+
+
+def test_why_the_order_of_networks_is_certain_is_said_once_for_all_of_them():
+    job = {"gpus": 64, "node": "dgx-a100-80gb", "workload": "vgg16"}
+    links = ("ib-hdr-200g", "ib-ndr-400g")
+    answer = compare(*({**job, "nics": count, "inter_link": link} for count in (1, 8) for link in links))
+    said = [case.ratio.sentence for case in answer.cases[1:]]
+    assert all(one.endswith(", over 99 % likely to be faster") for one in said)
+    (note,) = [line for line in answer.notes if line.startswith(ENDS)]
+    assert note.endswith("; speeds do not cross 1 x, as a better network is never slower")
+    unordered = compare({"gpus": 8}, {"gpus": 256}, {"gpus": 8, "precision": "fp32"})
+    assert not any("never slower" in line for line in unordered.notes)
 
 
 def test_intervals_of_times_in_another_order_than_the_times_are_explained():

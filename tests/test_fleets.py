@@ -209,7 +209,8 @@ def test_more_of_the_same_leads_unless_another_option_is_surely_faster():
     h100, _, same = answer.options
     assert h100.ratio.value > same.ratio.value
     assert answer.card.advice.startswith("With 4 x NVIDIA DGX A100 80 GB more: 18 h become ")
-    assert "Expected to be as fast: 4 x NVIDIA DGX H100, equal shares." in advice_beside_chart(answer)[1]
+    rival = f"Expected to be as fast: 4 x NVIDIA DGX H100, equal shares, {h100.ratio.speed()}."
+    assert rival in advice_beside_chart(answer)[1]
     assert answer.card.chance == f"{same.ratio.order}: {same.ratio.speed()}"
     in_time = perfmodel.fleets(HAVE, ["4 x dgx-h100", "4 x dgx-a100-80gb"], **job, deadline="13h").card
     assert in_time.advice.startswith("Add 4 x NVIDIA DGX A100 80 GB: ")
@@ -260,8 +261,7 @@ def test_the_most_machines_are_not_advised_for_being_the_most():
     prices = {"dgx-a100-80gb": 150e3}
     counts += ["4 x dgx-h100"]
     many = perfmodel.fleets(HAVE, counts, **STATED, run_time="18h", deadline="10h", purchase_prices=prices)
-    rival = "Expected to be as fast as 4 x NVIDIA DGX A100 80 GB: 4 x NVIDIA DGX H100, equal shares."
-    assert rival in advice_beside_chart(many)[1]
+    assert "Expected to be as fast" not in many.card.advice  # as what is advised
     assert many.card.advice.startswith("Add 8 x NVIDIA DGX A100 80 GB if the job's batch may grow ")
     assert "Fastest" not in many.card.advice  # of fewer machines, which are slower
     with_idle = perfmodel.fleets(
@@ -673,6 +673,51 @@ def test_a_deadline_names_the_option_that_meets_it():
         "No option meets the deadline of 2 h: that takes 6.5 x the speed of what you have, at least 45 more"
     )
     assert said in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("deadline", "advised"),
+    [
+        ("17.5h", "4 x NVIDIA DGX A100 80 GB"),
+        ("14h", "4 x NVIDIA DGX A100 80 GB"),
+        ("13h", "8 x NVIDIA DGX A100 80 GB"),  # four take up to 13.8 h
+        ("11h", "8 x NVIDIA DGX A100 80 GB"),  # none surely: the one expected to
+    ],
+)
+def test_a_deadline_without_prices_takes_the_fewest_machines_that_surely_meet_it(deadline, advised):
+    job = {"workload": "bert-large", "run_time": "18h", "deadline": deadline}
+    four, eight, h100, _ = perfmodel.fleets(
+        HAVE, ["4 x dgx-a100-80gb", "8 x dgx-a100-80gb", "6 x dgx-h100"], **job
+    ).options
+    assert four.run_time_high_80 / 3600 == pytest.approx(13.8, abs=0.05)
+    assert 11 < eight.run_time_high_80 / 3600 < 13
+    counts = ["8 x dgx-a100-80gb", "4 x dgx-a100-80gb", "6 x dgx-h100"]
+    for bought in (counts, counts[:2]):
+        advice = perfmodel.fleets(HAVE, bought, **job).card.advice
+        assert advice.startswith(f"Add {advised} if the job's batch may grow ")
+    faster = f"Faster, but not surely: 6 x NVIDIA DGX H100, equal shares, {h100.ratio.speed()}."
+    advice = perfmodel.fleets(HAVE, counts, **job).card.advice
+    assert (faster in advice) is (advised == "4 x NVIDIA DGX A100 80 GB")
+    assert ("Faster" in advice) is (faster in advice)
+
+
+def test_what_a_rival_is_faster_than_is_named_where_another_option_is_advised():
+    link = "ib-ndr-400g"
+    prices = {"adapter_prices": {link: 100}, "switch_prices": {link: 100}, "switch_ports": {link: 64}}
+    bought = [link, "4 x dgx-a100-80gb", "6 x dgx-h100"]
+    advice = perfmodel.fleets(HAVE, bought, workload="bert-large", run_time="18h", **prices).card.advice
+    assert advice.startswith("Add InfiniBand NDR 400 Gbit/s")
+    assert " Faster than 4 x NVIDIA DGX A100 80 GB, but not surely: 6 x NVIDIA DGX H100, equal" in advice
+
+
+def test_a_network_of_unknown_price_needs_no_larger_batch():
+    bought, prices = ["4 x dgx-a100-80gb", "ib-ndr-400g"], {"purchase_prices": {"dgx-a100-80gb": 150e3}}
+    for more, step in (["4 x dgx-h100"], "), machines only if the job's batch may grow"), ([], ")."):
+        advice = perfmodel.fleets(
+            HAVE, [*bought, *more], workload="bert-large", run_time="18h", **prices
+        ).card.advice
+        known = advice[advice.index("Only known prices") :]
+        assert known[known.index(" worth $178.56") + len(" worth $178.56") :].startswith(step)
 
 
 def test_prices_by_name_are_joined_by_commas_though_numbers_have_them_too():

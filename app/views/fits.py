@@ -124,13 +124,13 @@ def figures(answer: Fits) -> dict[str, answer_card.Shown]:
         words = largest_words(answer)
         largest = answer_card.cut(words) or answer_card.Shown(words, "")
         fast = answer.card.throughput  # empty where even odds are not reached
-        shown = {"Speed": _speed(fast)} if fast else {}
+        shown = {"Speed": answer_card.with_unit(fast)} if fast else {}
         return {**shown, "Largest micro-batch": largest}
     as_it_is = {"As it is": _needed(answer, answer.capacity)}
     if fitting is None:
         return as_it_is
     host = fitting.host_memory.partition(" (")[0]  # the advice says where it is not known how much there is
-    speed = _speed(fitting.throughput)
+    speed = answer_card.with_unit(fitting.throughput)
     time = f"{speed.rest}; a step takes {fitting.time}; {gpu_time_words(fitting.slowdown)} the change"
     return as_it_is | {
         "With the change": _needed(fitting, answer.capacity, host),
@@ -157,13 +157,6 @@ def memory_of(answer: Fits) -> dict[str, memory_chart.MemoryBar]:
             change.rows, answer.capacity, change.fits_probability, interval, change.host_bytes
         )
     return bars
-
-
-def _speed(throughput: str) -> answer_card.Shown:
-    """Return a throughput as a figure with its unit."""
-    speed = answer_card.with_unit(throughput)
-    unit, _, rest = speed.rest.partition(" ")
-    return answer_card.Shown(f"{speed.value} {unit}", rest)
 
 
 def _needed(of: Fits | Change, capacity: float, host: str = "") -> answer_card.Shown:

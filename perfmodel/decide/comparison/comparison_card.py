@@ -280,9 +280,8 @@ def _which(standing: Standing, best: Best, choice: Choice) -> str:
         if not network_hardly_matters(standing):
             change, place = "gain" if ratio.value > 1 else "lose", "the fastest, " * is_fastest
             return f"{cheaper}: {other} is {place}{ratio.sentence}, but may {change} nothing."
-        whole = f"even {other}, the fastest," if is_fastest else other
         known = f"; {SAYS_COST}" if whether_it_pays(standing.cases) else ""
-        return f"the network hardly matters here; {cheaper}: {whole} is only {ratio.sentence}{known}."
+        return f"the network hardly matters here; {cheaper}: {_at_most_apart(standing, best)}{known}."
     fastest, most = best.faster, "fastest" if best.others > 1 else "faster"
     is_faster = f"{'it' if fastest is best.case else other} is {ratio.sentence}"
     if choice.ground == "speed and cost":
@@ -291,6 +290,17 @@ def _which(standing: Standing, best: Best, choice: Choice) -> str:
         f"{_instead(able, best, sure)}, or measure: {_taken(fastest, sure)} seems the {most}, "
         f"too little to decide by{_asked(sure)}: {is_faster}."
     )
+
+
+def _at_most_apart(standing: Standing, best: Best) -> str:
+    """Return how far apart the first case and another are at most: the fastest, else the slowest."""
+    case, ratio, degree, place = best.case, best.ratio, "only", "fastest"
+    if ratio.value < 1:
+        first, *others = standing.able
+        case = min(others, key=lambda each: standing.speed(each, first).value)
+        ratio, degree, place = standing.speed(case, first), "still", "slowest"
+    whole = f"even {case.name}, the {place}," if best.others > 1 else case.name
+    return f"{whole} is {degree} {ratio.sentence}"
 
 
 def _why(best: Best) -> list[str]:

@@ -126,8 +126,7 @@ def _ends(standing: Standing) -> list[str]:
     lines = [f"times begin at {words}" for words in cut] if len(cut) == 1 else []
     if standing.same_work and any(_ends_later(*pair) for pair in permutations(standing.cases, 2)):
         lines.append(OWN_EVIDENCE)
-    ratios = map(standing.to_first, standing.cases)
-    if any(ratio is not None and ratio.may_be_nothing for ratio in ratios):
+    if any(map(standing.is_ordered, standing.cases)):
         lines.append("speeds do not cross 1 x, as a better network is never slower")
     return [f"{ENDS}{'; '.join(lines)}"] if lines else []
 

@@ -11,6 +11,7 @@ from perfmodel.decide.comparison.case import Case, same_work
 from perfmodel.decide.comparison.price_advice import differ_in_price, price_to_take
 from perfmodel.decide.comparison.speeds import speed_over
 from perfmodel.model.options.risk import USUAL_CONFIDENCE
+from perfmodel.model.prediction.intervals.ratio import network_order
 from perfmodel.model.prediction.result import Ratio
 from perfmodel.model.prediction.speed_words import SAME
 
@@ -91,3 +92,9 @@ class Standing:
         """Return a case's speed over the first one's; None for the first, and where the work differs."""
         first = self.cases[0]
         return None if case is first or not self.same_work else self.speed(case, first)
+
+    def is_ordered(self, case: Case) -> bool:
+        """Return whether by their networks a case is certainly no slower than the first, or no faster."""
+        ratio, first = self.to_first(case), self.cases[0]
+        is_certain = ratio is not None and ratio.sure == 1
+        return is_certain and network_order(case.prediction, first.prediction, case.catalogue) != 0

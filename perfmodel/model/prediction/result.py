@@ -8,7 +8,6 @@ from perfmodel.core.sentences import interval_80, likely_to_be
 from perfmodel.core.units import per_cent, plural, rate, show, three_digits
 from perfmodel.model.options.understood import Understood
 from perfmodel.model.prediction.answer_card import Card
-from perfmodel.model.prediction.certain_order import why_certain
 from perfmodel.model.prediction.memory_odds import states_exceed, verdict
 from perfmodel.model.prediction.names import accelerator_name, training_name
 
@@ -242,8 +241,7 @@ class Ratio(_Result):
         """Return ``words`` with the name of the other job after the ratio."""
         if not self.order or self.low_80 is None or self.high_80 is None:
             return self.speed(whom)
-        why = why_certain(self.value, self.low_80, self.high_80, self.sure)
-        return f"{self.speed(whom)}, {self.order}{why}"
+        return f"{self.speed(whom)}, {self.order}"
 
 
 class UpdateBounds(_Result):

@@ -20,8 +20,6 @@ FASTEST = {
     "peaks and links": "the most that peaks and links allow",
 }
 """Reason for which an interval is cut -> what the throughput at its upper end is."""
-FURTHER = 0.75
-"""Such a share of the last accelerators tried at which more of them pay too."""
 NOTHING = 0.005
 """Such a share that counts as nothing."""
 
@@ -44,7 +42,7 @@ def card_of_scaling(
     >>> from perfmodel import predict
     >>> one, *several = (predict(gpus=gpus) for gpus in (1, 8, 16))
     >>> card_of_scaling(several, alone=one).advice.partition(":")[0]
-    'It scales past 16 GPUs, the most tried, at 96 % of linear scaling (80 %'
+    'It scales to 16 GPUs, the most tried, at 96 % of linear scaling (80 %'
     """
     first, most = predictions[0], up_to(predictions)
     of_most = prediction_card.card_of(most)
@@ -105,8 +103,7 @@ def _advice(
         return f"On {gpus(most)} it {most.memory.verdict}."
     beyond = predictions[[each is most for each in predictions].index(True) + 1 :]
     is_last = not beyond and len(predictions) > 1
-    goes_on = is_last and added_share(predictions[-2], most) >= FURTHER
-    reach = f"It scales {'past' if goes_on else 'up to'} {gpus(most)}"
+    reach = f"It scales {'to' if is_last else 'up to'} {gpus(most)}"
     start = f"On {gpus(most)}" if len(predictions) == 1 else reach
     start += f"{', the most tried' if is_last else ''}, at {efficiency_words(most, alone)}"
     further = [_further(most, beyond[0])] if beyond else []

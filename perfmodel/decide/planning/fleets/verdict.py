@@ -128,11 +128,17 @@ def first_to_pay(answer: Fleets) -> FleetOption | None:
 def in_time(answer: Fleets) -> FleetOption | None:
     """Return the option that meets the deadline at the least cost of a run; None where none does.
 
-    Without a known cost the fastest does.
+    Those count that meet it at the upper end of their 80 % interval too, or where none does, all that are
+    expected to.  Without a known cost it is the fastest of the fewest machines of each kind.
     """
     able = [one for one in startable(answer) if one.meets_deadline]
-    least = min(able, key=_least, default=None)
-    return least if least is None or least.cost_of_run is not None else same_machines_or(answer, least, able)
+    limit = answer.deadline or 0.0
+    able = [one for one in able if (one.run_time_high_80 or math.inf) <= limit] or able
+    priced = [one for one in able if one.cost_of_run is not None]
+    if priced or not able:
+        return min(priced, key=lambda one: one.cost_of_run or 0.0, default=None)
+    fewest = _first_of_kinds(sorted(able, key=lambda one: one.machines))
+    return same_machines_or(answer, fastest_of(fewest), fewest)
 
 
 def words_of(answer: Fleets) -> list[str]:
@@ -214,7 +220,8 @@ def alternatives_of(answer: Fleets, best: FleetOption | None = None) -> list[str
     """
     fastest, lines = _leading(answer), list[str]()
     if fastest.ratio is not None and fastest.ratio.value >= LEAST:
-        lines += _other_numbers(answer, best or fastest) + _rivals(answer, fastest, fastest is not best)
+        ahead = best if best is not None and _kind_of(fastest) == _kind_of(best) else fastest
+        lines += _other_numbers(answer, best or fastest) + _rivals(answer, ahead, ahead is not best)
     return [*lines, *_without_price(answer), *_with_shares(answer, fastest)]
 
 
@@ -265,13 +272,12 @@ def _rivals(answer: Fleets, fastest: FleetOption, is_named: bool = False) -> lis
     alike = as_fast_as(fastest, options)
     most = LEAST * fastest.samples_per_second
     faster = [one for one in options if one.samples_per_second >= most and one not in alike]
+    named = name_of(fastest) if is_named else ""
     groups = {
-        f"Expected to be as fast{f' as {name_of(fastest)}' if is_named else ''}": [
-            name_of(one) for one in alike
-        ],
-        "Faster, but not surely": [_with_speed(one) for one in faster],
+        f"Expected to be as fast{named and f' as {named}'}": alike,
+        f"Faster{named and f' than {named}'}, but not surely": faster,
     }
-    return [f"{words}: {'; '.join(some)}." for words, some in groups.items() if some]
+    return [f"{words}: {'; '.join(map(_with_speed, some))}." for words, some in groups.items() if some]
 
 
 def _with_speed(one: FleetOption) -> str:
@@ -285,15 +291,16 @@ def _without_price(answer: Fleets) -> list[str]:
     None where no option of known price ever pays back.
     """
     may_cost: dict[str, list[str]] = {}
+    grown = set()
     for one in startable(answer):
         if one.purchase is not None and one.purchase.capital is None and one.worth is not None:
             may_cost.setdefault(worth_words(one), []).append(one.words)
+            grown.add(one.same_batch is not None)
     is_compared = any(one.payback is not None and one.payback.time is not None for one in startable(answer))
     if not is_compared or not may_cost:
         return []
     each = "; ".join(f"{' or '.join(names)} {worth}" for worth, names in may_cost.items())
-    grown = any(one.same_batch for one in startable(answer))
-    step = f", {GROWS} with the GPUs" if grown else ""
+    step = f", {'machines only ' if False in grown else ''}{GROWS} with the GPUs" if True in grown else ""
     return [f"Only known prices are compared: {each}{basis_words(answer.work_value)}{step}."]
 
 
@@ -331,11 +338,6 @@ def _first(one: FleetOption) -> tuple[float, float]:
     """Sort key: time until an option pays back; then the larger gain."""
     assert one.payback is not None
     return one.payback.time or 0.0, -one.payback.gain_per_hour
-
-
-def _least(one: FleetOption) -> tuple[bool, float]:
-    """Sort key: cost of a run; unknown costs last, by time."""
-    return one.cost_of_run is None, one.cost_of_run or one.run_time or 0.0
 
 
 def notes_of(answer: Fleets, market: Market, life: float) -> list[str]:
