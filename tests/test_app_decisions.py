@@ -224,7 +224,7 @@ def test_a_plan_shows_what_limits_it_and_the_range_of_its_figures():
     assert re.search(r"; a machine is \\?\$[\d.]+ an hour in [a-z0-9-]+, 20\d\d-\d\d-\d\d", said)
     assert re.search(r"run: [\d.]+ h \(80 %: [\d.]+ h to [\d.]+ h\) for 90 epochs", said)
     assert re.search(r"cost: \$[\d.]+ \(80 %: \$[\d.]+ to \$[\d.]+\)", said)
-    decides = r"the cheapest within the deadline of 24 h; (\d+ %) likely to keep it\."
+    decides = r"the cheapest within the deadline of 24 h; (\d+ %) likely to fit and to keep it\."
     (chance,) = set(re.findall(decides, said))
     (row, *_) = test.dataframe[0].value.to_dict("records")
     assert row["verdict"] == "take"

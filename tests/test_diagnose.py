@@ -19,11 +19,11 @@ from perfmodel.core.units import percent, show, show_range
 from perfmodel.decide.diagnosis import judged_listings
 from perfmodel.decide.diagnosis.assumptions import assumptions_of_listing
 from perfmodel.decide.diagnosis.card import own_error
-from perfmodel.decide.diagnosis.chances import listed, named_causes, shares
+from perfmodel.decide.diagnosis.chances import chance, listed, named_causes, shares
 from perfmodel.decide.diagnosis.faults import FAULTS, spoiled, wire_of
 from perfmodel.decide.diagnosis.first_action import LISTED, TRACE, checks, expected_words, explains, tied
 from perfmodel.decide.diagnosis.measured import parse_speed, read_measured
-from perfmodel.decide.diagnosis.verdict_rule import verdict_of
+from perfmodel.decide.diagnosis.verdict_rule import faults_of, verdict_of
 from perfmodel.decide.diagnosis.weighed import UNCHANGED, weigh
 from perfmodel.evidence.traces.nccl_tests import read_nccl_tests
 from perfmodel.evidence.traces.timeline import write_timeline
@@ -707,7 +707,7 @@ def test_a_listing_that_turns_on_its_adapters_says_so():
 
 
 def test_a_batch_that_was_not_given_is_a_cause_like_others():
-    slow = diagnose(measured="400ms", gpus=32)
+    slow = diagnose(measured="400ms", gpus=32, precision="amp")
     (batch,) = (cause for cause in slow.causes if cause.is_assumption)
     assert (batch.id, batch.change) == ("batch", "--local-batch-size 256")
     assert batch.predicted_time == pytest.approx(predict(gpus=32, local_batch_size=256).iteration_time)
@@ -726,9 +726,9 @@ def test_a_batch_that_was_not_given_is_a_cause_like_others():
         "published runs like it",
     }
     assert show(slow.predicted, "s") in "".join(text for trace in drawn for text in trace.get("text", ()))
-    stated = diagnose(measured="400ms", gpus=32, local_batch_size=64)
+    stated = diagnose(measured="400ms", gpus=32, local_batch_size=64, precision="amp")
     assert not any(cause.is_assumption for cause in stated.causes)
-    rate = diagnose(measured=f"{32 * 64 / 0.4!r} images/s", gpus=32)
+    rate = diagnose(measured=f"{32 * 64 / 0.4!r} images/s", gpus=32, precision="amp")
     other = next(cause for cause in rate.causes if cause.is_assumption)
     many = predict(gpus=32, local_batch_size=int(other.change.split()[-1]))
     assert other.predicted_time == pytest.approx(32 * 64 / many.samples_per_second)
@@ -916,9 +916,52 @@ def test_a_normal_listing_has_no_adapters_to_offer():
     assert (answer.verdict, answer.adapters) == ("normal", None)
 
 
+def test_a_precision_that_was_not_given_is_assumed_and_one_that_was_is_stated():
+    """What decides is to look it up: no run in fp32 is advised to tell whether it was fp32."""
+    job = {"workload": "resnet50", "accelerator": "v100", "gpus": 8, "local_batch_size": 64}
+    left_open = diagnose(measured="0.18s", **job)
+    first = left_open.causes[0]
+    assert (first.id, first.is_assumption, first.next) == (
+        "precision",
+        True,
+        "look it up, and give --precision",
+    )
+    assert left_open.card.advice.startswith("Depends on --precision, which was not given: ")
+    likeliest = f"Most likely cause: the precision is not amp, the default ({percent(first.probability)})."
+    assert likeliest in left_open.card.advice
+    assert "in fp32:" not in left_open.card.advice
+    both = diagnose(measured="0.3s", **job | {"local_batch_size": None})
+    assert [turn.option for turn in both.turns] == ["local_batch_size"]
+    assert "Likeliest causes, about equal: the batch is not 64 each, the default" in both.card.advice
+    assert both.card.advice.endswith("Then: look it up, and give --precision.")
+    (in_fp32,) = (each for each in left_open.next if each.words == "the same job in fp32")
+    assert in_fp32.expected["precision"] == pytest.approx(0.18)  # it was that already
+    given = diagnose(measured="0.18s", **job, precision="amp")
+    (fault,) = (cause for cause in given.causes if cause.id == "precision")
+    assert (fault.is_assumption, fault.change) == (False, first.change)
+    assert fault.words == "products run in a slower number format than stated"
+
+
+def test_the_card_and_the_list_count_the_same_causes():
+    """What was assumed is no cause among them: it has a share of its own."""
+    job = {"accelerator": "v100", "gpus": 16, "measured": "2000samples/s"}
+    answer = diagnose(**job)
+    assert any(cause.is_assumption for cause in answer.causes[1:])
+    rows = {what: share for share, what in shares(answer, 1) if isinstance(what, str)}
+    for words in (
+        f"one of {len(faults_of(answer.causes[1:]))} other causes we know",
+        "the job is not as assumed",
+    ):
+        assert f"{percent(rows[words])} {'that ' * words.startswith('the')}{words}, " in answer.card.chance
+    first, fault = answer.causes[0], answer.causes[1].model_copy(update={"is_assumption": False})
+    for left, words in (([fault], "the one cause we know"), ([first, fault], "another cause we know")):
+        few = answer.model_copy(update={"causes": left, "normal": 0.0 if first in left else 0.9})
+        assert f" {words}, " in chance(few)
+
+
 def test_what_was_assumed_is_among_the_results_of_the_first_test():
     """With another batch synthetic samples change nothing."""
-    answer = diagnose(measured="400ms", gpus=32)
+    answer = diagnose(measured="400ms", gpus=32, precision="amp")
     (batch,) = (cause for cause in answer.causes if cause.is_assumption)
     assert explains(batch, answer)
     assert "point to waiting for samples; 400 ms to another batch." in answer.card.advice
@@ -1022,7 +1065,7 @@ def test_the_shell_names_sources_and_says_what_its_words_mean():
     names = {cause.id: cause.name for cause in slow.causes}
     told = {names[cause] for each in slow.next for cause in each.expected if cause != "normal"}
     assert all(joined.count(name) > 1 for name in told)  # in the list of causes, and in what to run next
-    assert "84.5 ms: waiting for samples 400 ms: another batch, slower number format, slower ranks" in joined
+    assert "84.5 ms: waiting for samples 400 ms: another batch, slower ranks, slow host, low clocks" in joined
     assert "Each time is the 400 ms measured times the change that the model predicts if that is" in joined
     assert "with it an iteration would take 478 ms, 19 % more than the 400 ms measured" in joined
     assert joined.index("none of these causes") < joined.index("as assumed 10 % of such jobs take over")

@@ -6,6 +6,7 @@ import pickle
 import re
 import shlex
 
+import numpy as np
 import pytest
 
 from app import bounded, bounded_worker
@@ -65,6 +66,37 @@ def test_the_best_plan_at_another_price_is_that_of_a_search_at_it_alone():
     assert payment(of["reserved-1y"]) == pytest.approx(payment(alone))
 
 
+def test_machines_with_both_prices_have_the_plans_of_searches_alone():
+    offers, kinds = ("trn1.32xlarge", "p4d.24xlarge"), ("on-demand", "spot")
+    asked = {"workload": "llama-3-70b", "tokens": 1e11, "deadline": 30 * 86400.0, "max_gpus": 1024}
+    words = " ".join(verdict(search(Goal(**asked, instances=offers, pricing=kinds))))
+    for kind, name in zip(kinds, ("on demand", "spot"), strict=True):
+        alone = search(Goal(**asked, instances=offers[1:], pricing=(kind,))).in_question
+        assert f"{name}, {alone['nodes']} machines of 8 x A100 SXM4 40 GB (AWS): $" in words
+        assert dollars(payment(alone)) in words
+
+
+def test_runs_that_are_taken_back_for_ever_are_no_plans():
+    """Of 128 machines taken back every 16 h a run of days without checkpoints would take 1e128 years."""
+    job = {"workload": "llama-3-70b", "tokens": 1e11, "deadline": 12 * 86400.0, "max_gpus": 1024}
+    result = search(Goal(**job, instances=("p5.48xlarge",), pricing=("spot",)))
+    table = result.candidates
+    assert 0.01 < result.surest["goodput"] < 1
+    assert set(table["goodput"][~np.isfinite(table["run_time"])]) == {0.0}
+    assert (table["probability"][~np.isfinite(table["run_time"])] == 0).all()
+    assert "The surest is 128 machines" not in advice(result)
+    slow = {"instances": ("p5.48xlarge",), "conditions": Conditions(checkpoint_time=60 * 3600.0)}
+    never = search(Goal(**job, **slow, pricing=("spot",)))
+    assert never.in_question is None
+    assert advice(never) == (
+        "No run of known price ever ends: machines are taken back, or fail, faster than work restarts."
+    )
+    both = search(Goal(**job, **slow, pricing=("on-demand", "spot")))
+    assert best_of_each_kind(both)[1].cells[:2] == ("spot", "no run ends")
+    assert advice(both).startswith("On demand, not spot, at which no run ends. Take ")
+    assert "Ask for the price" not in " ".join(verdict(both))
+
+
 def test_each_kind_of_price_has_its_best_plan_and_what_must_be_paid():
     result = search(Goal(**LLAMA, **KINDS, max_gpus=64))
     kinds = {each.kind: each for each in best_of_each_kind(result)}
@@ -73,6 +105,9 @@ def test_each_kind_of_price_has_its_best_plan_and_what_must_be_paid():
         assert each.plan["cost"] == pytest.approx(alone["cost"])
         assert each.plan["nodes"] == alone["nodes"]
     assert payment(kinds["reserved-1y"].plan) > kinds["reserved-1y"].plan["cost"]
+    own = result.chosen["nodes"]
+    (line,) = [one for one in prices_compared(result) if one.startswith("Reserved for 1 year, these ")]
+    assert f" these {own} machines would need a commitment of 1 year, $" in line
     names = [span.label for span in page_of_plan(result, None, Catalogue.of(None)).charts[0].spans]
     assert len(set(names)) == len(names)
     assert best_of_each_kind(search(Goal(**LLAMA, instances=("p4d.24xlarge",), max_gpus=8))) == ()
@@ -146,7 +181,8 @@ def test_a_cheaper_kind_that_is_too_late_is_called_so():
     by_basis = {row["price_basis"]: row for row in rows}
     between = (by_basis["on demand"]["run_time"] + by_basis["spot"]["run_time"]) / 2
     result = search(Goal(**LLAMA | {"deadline": between}, **KINDS, max_gpus=64, confidence=0.5))
-    (spot,) = [line for line in prices_compared(result) if line.startswith("Spot would cost $")]
+    own = f"Spot on these {result.chosen['nodes']} machines would cost $"
+    (spot,) = [line for line in prices_compared(result) if line.startswith(own)]
     assert " less than on demand), but takes " in spot
     assert ": too late, with " in spot
 
@@ -291,7 +327,21 @@ def test_one_probability_decides_and_one_interval_stands_for_an_amount():
     assert f"(80 %: {time_interval(plan)})" in card.run
     assert f"(80 %: {cost_interval(plan)})" in card.cost
     fits = search(Goal(**LLAMA, instances=("p5.48xlarge",), max_gpus=8, budget=1e9))
-    assert f"; {percent(fits.chosen['probability'])} likely to keep both." in advice(fits)
+    assert f"; {percent(fits.chosen['probability'])} likely to fit and to keep both." in advice(fits)
+
+
+def test_a_chance_is_said_to_be_of_the_memory_too_where_that_is_its_risk():
+    """A run of 5 h cannot miss 5 days: the 2 % are those of the memory, in which it all but surely fits."""
+    job = {"workload": "resnet50", "epochs": 90, "nodes": ("dgx-1v",), "prices": {"dgx-1v": 12.0}}
+    result = search(Goal(**job, max_gpus=8, deadline=5 * 86400.0))
+    assert result.chosen["memory"]["fits_probability"] >= CERTAIN
+    assert result.chosen["deadline_risk"] < 1e-6
+    assert "; 98 % likely to fit and to keep it." in advice(result)
+    assert card_of_plan(result).chance.startswith(
+        "98 % to fit and to keep the deadline; the risk is the memory"
+    )
+    late = search(Goal(**job, max_gpus=8, deadline=1.2 * result.chosen["run_time"], confidence=0.5))
+    assert " % likely to keep it." in advice(late)
 
 
 def test_the_risks_of_a_plan_are_named_the_largest_first():

@@ -19,7 +19,7 @@ from perfmodel.decide.quote import Claim, Quote, check_quote, read_quote
 from perfmodel.decide.quote.card import card_of_quote, chance_figures
 from perfmodel.decide.quote.claim_judgement import DOUBTFUL, probability_of
 from perfmodel.decide.quote.completed_job import completed_job
-from perfmodel.decide.quote.sentence import expected_words, judgement_words
+from perfmodel.decide.quote.sentence import expected_words, judgement_words, shown_verdict
 from perfmodel.evidence.accuracy.source_titles import short_title
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.layout import DEGREES
@@ -416,6 +416,19 @@ def test_a_plausible_claim_is_for_the_contract_from_even_odds_only(value, advice
     assert re.match(r"(At most )?\d+ % likely to be reached", said)
     judged = "cannot be judged" if 0.4 <= found.probability <= 0.6 else "is plausible"
     assert f" {judged}. {advice}" in said
+
+
+def test_of_claims_that_only_some_can_be_judged_the_answer_is_on_the_worst():
+    """Both lie inside the interval; the listing calls one as likely as not, so no answer is on both."""
+    claims = [Claim(quantity="images_per_second", value=value) for value in (20_000, 15_000)]
+    scenario = {"workload": "resnet50", "node": "dgx-1v", "gpus": 32}
+    found = check_quote(Quote(title="a quote", scenario=scenario, claims=tuple(claims)))
+    assert [each.verdict for each in found] == ["plausible", "plausible"]
+    assert [shown_verdict(each) for each in found] == ["as likely as not", "plausible"]
+    said = card_of_quote(found).advice
+    worst = percent(found[0].probability)
+    assert said.startswith(f"{worst} likely to be reached: 20,000 images/s cannot be judged (claim 1, ")
+    assert "plausible" not in said
 
 
 def test_claims_that_are_all_but_certain_are_not_said_to_be_about_so():

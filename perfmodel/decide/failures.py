@@ -27,6 +27,11 @@ LONGEST_OUTAGE = 3.0
 
 Fewer than one restart in twenty is then over before the next failure (a choice: exp(-3) is 5 %).
 """
+LEAST_GOODPUT = 0.01
+"""Share of the time that is kept work below which a job never ends (a choice).
+
+Of a job without checkpoints it falls without limit; with them, the longest outage leaves 2 %.
+"""
 
 
 def machines_of_job(nodes: Any, servers: Any) -> Any:
@@ -66,7 +71,7 @@ def goodput_of(
 ) -> tuple[Any, Any, Any]:
     """Return goodput [1], checkpoint interval [s] and failure interval [s] of one job or an array of jobs.
 
-    Without a failure rate the goodput is 1 and both intervals are None.
+    Without a failure rate the goodput is 1 and both intervals are None.  It is 0 of a job that never ends.
 
     Parameters
     ----------
@@ -99,6 +104,7 @@ def goodput_of(
             whole = goodput_fraction(work_time, np.float64(0.0), restart * one, failures)
             short = whole > goodput
             goodput, interval = _either(short, whole, goodput), _either(short, np.inf, interval)
+        goodput = _either(goodput < LEAST_GOODPUT, 0.0, goodput)
     return goodput, interval, failures
 
 

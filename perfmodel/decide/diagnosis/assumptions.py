@@ -32,9 +32,9 @@ _OF_JOBS = {
     "local_batch_size": ("batch", "another batch"),
     "global_batch_size": ("batch", "another batch"),
     "sequence_length": ("length", "another length"),
+    "precision": ("precision", "another number format"),
 }
-"""Option left open -> id and name of the cause that it has another value; of the number format ``precision``
-is that cause."""
+"""Option left open -> id and name of the cause that it has another value."""
 
 
 def fits(prediction: Prediction) -> bool:
@@ -50,10 +50,9 @@ def assumptions_of_job(scenario: Scenario, setting: Setting) -> Iterator[Suspect
         return lambda *_: (Change(f"{flag} {other}", {option.option: other}) for other in option.others)
 
     for option in left_open_of_job(scenario, setting):
-        if option.option in _OF_JOBS:
-            id, name = _OF_JOBS[option.option]
-            to_do = f"look it up, and give --{option.option.replace('_', '-')}"
-            yield Suspect(id, name, f"{option.otherwise}, the default", to_do, changes(option), True)
+        id, name = _OF_JOBS[option.option]
+        to_do = f"look it up, and give --{option.option.replace('_', '-')}"
+        yield Suspect(id, name, f"{option.otherwise}, the default", to_do, changes(option), True)
 
 
 def assumptions_of_listing(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from perfmodel.core.units import percent
 from perfmodel.decide.diagnosis.answer import DiagnosedCause, Diagnosis
-from perfmodel.decide.diagnosis.first_action import LISTED, flag_of
+from perfmodel.decide.diagnosis.first_action import flag_of
 from perfmodel.decide.diagnosis.verdict_rule import faults_of
 
 LEAST = 0.05
@@ -39,19 +41,30 @@ def shares(answer: Diagnosis, most: int) -> list[tuple[float, str | DiagnosedCau
     most : number of causes that are named, as of ``listed``
     """
     named = listed(answer, most)
-    rest = [cause for cause in answer.causes if cause not in named]
     rows: list[tuple[float, str | DiagnosedCause]] = [(cause.probability, cause) for cause in named]
-    if rest:
-        rows.append((sum(cause.probability for cause in rest), _others(len(rest))))
-    rows.append((answer.unknown, "none of these causes"))
+    rows += [*_other_faults(answer, named), (answer.unknown, "none of these causes")]
+    rows += _not_as_assumed(answer, named)
     is_likeliest = answer.normal >= max(share for share, _ in rows)
     rows.insert(0 if is_likeliest else len(rows), (answer.normal, nothing_wrong(answer)))
     return rows
 
 
-def _others(count: int) -> str:
-    """Return causes that are not named, in words that say how many, as lists name more or fewer."""
-    return f"one of {count} other causes we know" if count > 1 else "another cause we know"
+def _other_faults(answer: Diagnosis, named: Sequence[DiagnosedCause]) -> list[tuple[float, str]]:
+    """Return the probability of the causes that are not named, in words that say how many; empty of none."""
+    rest = faults_of(cause for cause in answer.causes if cause not in named)
+    if not rest:
+        return []
+    alone = "another cause we know" if named else "the one cause we know"
+    several = f"one of {'' if named else 'the '}{len(rest)} {'other ' if named else ''}causes we know"
+    return [(sum(rest), several if len(rest) > 1 else alone)]
+
+
+def _not_as_assumed(answer: Diagnosis, named: Sequence[DiagnosedCause]) -> list[tuple[float, str]]:
+    """Return the probability that something was assumed that is not named, in words; empty of nothing."""
+    assumed = [cause for cause in answer.causes if cause.is_assumption]
+    rest = [cause.probability for cause in assumed if cause not in named]
+    otherwise = "otherwise " if len(rest) < len(assumed) else ""
+    return [(sum(rest), f"the {_SUBJECTS[answer.kind]} {otherwise}not as assumed")] if rest else []
 
 
 def chance(answer: Diagnosis) -> str:
@@ -73,15 +86,10 @@ def chance_parts(answer: Diagnosis) -> tuple[str, str, str]:
     """
     first = answer.causes[0] if answer.causes else None
     is_first = first is not None and first.probability > max(answer.normal, LEAST)
-    rest = answer.causes[1:] if is_first else answer.causes
-    faults = faults_of(rest)
-    assumed = sum(cause.probability for cause in rest if cause.is_assumption)
-    others = [f"{percent(answer.unknown)} a cause that we do not know"]
-    if faults:
-        known = _others(len(faults)) if is_first else f"one of the {len(faults)} causes we know"
-        others.insert(0, f"{percent(sum(faults))} {known}")
-    if assumed >= LISTED:
-        others.append(f"{percent(assumed)} that the {_SUBJECTS[answer.kind]} not as assumed")
+    named = answer.causes[:1] if is_first else []
+    others = [f"{percent(share)} {words}" for share, words in _other_faults(answer, named)]
+    others.append(f"{percent(answer.unknown)} a cause that we do not know")
+    others += [f"{percent(share)} that {words}" for share, words in _not_as_assumed(answer, named)]
     share = percent(answer.normal)
     if first is None or not is_first:
         return share, "that nothing is wrong", f"{_as_assumed(answer)}; {', '.join(others)}"

@@ -55,13 +55,16 @@ def checks(answer: Diagnosis) -> list[str]:
 
     The likeliest cause has its own check; where it is not likelier than that none is known, or another is as
     likely, a measurement tells them apart.  Where none does, a run is traced, and of a listing the likeliest
-    cause checked.
+    cause checked.  Where the likeliest are that something was assumed, what ``lookups`` leave of it is next.
     """
     if answer.verdict == "normal":
         return []
     likeliest = [each for each in tied(answer) if not each.is_assumption]
     measurement = _telling(answer, likeliest)
     best = answer.causes[0] if answer.causes else None
+    to_look_up = _open_still(answer)
+    if to_look_up and not likeliest:
+        return to_look_up[:1]
     has_check = best is not None and best.probability > max(answer.normal, answer.unknown)
     if best is not None and has_check and (len(likeliest) == 1 or measurement is None):
         check = likeliest[0] if likeliest else best
@@ -75,10 +78,23 @@ def checks(answer: Diagnosis) -> list[str]:
     return [each.next for each in faults[:1]]
 
 
+def _open_still(answer: Diagnosis) -> list[str]:
+    """Return what to look up of the likeliest causes next to ``lookups``; nothing where those are empty."""
+    asked = lookups(answer)
+    given = tuple(f"give {flag_of(turn)}" for turn in answer.turns)
+    assumed = [each.next for each in tied(answer) if each.is_assumption]
+    return [each for each in assumed if asked and each not in asked and not each.endswith(given)]
+
+
 def _telling(answer: Diagnosis, likeliest: Sequence[DiagnosedCause]) -> NextMeasurement | None:
-    """Return the measurement that tells the two likeliest causes apart best; of one cause the best of all."""
+    """Return the measurement that tells the two likeliest causes apart best; of one cause the best of all.
+
+    None that only changes an option to look up, which tells as much.
+    """
+    asked = {turn.option for turn in answer.turns}
+    telling = [each for each in answer.next if not each.options or not asked.issuperset(each.options)]
     if len(likeliest) < 2:
-        return answer.next[0] if answer.next else None
+        return telling[0] if telling else None
     one, other = (each.id for each in likeliest[:2])
 
     def ratio(each: NextMeasurement) -> float:
@@ -86,7 +102,7 @@ def _telling(answer: Diagnosis, likeliest: Sequence[DiagnosedCause]) -> NextMeas
         known = [value for value in values if value]
         return max(known) / min(known) if len(known) == 2 else 1.0
 
-    best = max(answer.next, key=ratio, default=None)
+    best = max(telling, key=ratio, default=None)
     return best if best is not None and ratio(best) > CLOSE else None
 
 

@@ -123,5 +123,4 @@ def _experiments(scenario: Scenario, setting: Setting) -> Iterator[_Experiment]:
     more = {"accumulation_steps": int(setting.accumulation_steps) * 4, "global_batch_size": None}
     if setting.layout is None and setting.world_size > 1:
         yield _Experiment("four times the micro-batches in an iteration", more)
-    if setting.precision != "fp32":
-        yield _Experiment("the same job in fp32", {"precision": "fp32"})
+    yield _Experiment("the same job in fp32", {"precision": "fp32"})

@@ -257,7 +257,8 @@ def _weigh(
     """
     time = iteration_time(speed, prediction, setting)
     suspected: list[tuple[Suspect, list[tuple[Change, Prediction, float, float]]]] = []
-    for suspect in (*SUSPECTS, *assumptions_of_job(scenario, setting)):
+    assumed = {suspect.id: suspect for suspect in assumptions_of_job(scenario, setting)}
+    for suspect in (*(each for each in SUSPECTS if each.id not in assumed), *assumed.values()):
         forms = []
         for change in suspect.changes(scenario, setting, catalogue):
             changed = predicted(scenario, change.options, catalogue) if change.options else prediction

@@ -54,8 +54,8 @@ class LeftOpen(NamedTuple):
     others: tuple[int | str, ...]
     words: str
     """Clause that states the default."""
-    otherwise: str = ""
-    """Clause that it is another value; nothing of an option whose other values are a cause by themselves."""
+    otherwise: str
+    """Clause that it is another value."""
     other_words: Callable[[int | str], str] = str
     """Another value in words."""
 
@@ -122,7 +122,8 @@ def left_open_of_job(scenario: Scenario, setting: Setting) -> Iterator[LeftOpen]
         )
     if "precision" not in scenario.model_fields_set or scenario.precision is None:
         formats = OTHER_FORMATS.get(setting.precision, ())
-        yield LeftOpen("precision", setting.precision, formats, f"the precision is {setting.precision}")
+        words, otherwise = (f"the precision is {negation}{setting.precision}" for negation in ("", "not "))
+        yield LeftOpen("precision", setting.precision, formats, words, otherwise)
 
 
 def left_open_of_listing(scenario: Scenario, point: Point, catalogue: Catalogue) -> Iterator[LeftOpen]:

@@ -26,6 +26,7 @@ from perfmodel.hardware.catalogue.store import Catalogue
 Row = dict[str, Any]
 
 NO_PRICE = "no price known; give --price"
+NEVER_ENDS = "no run ends"
 OTHERS = "other machines"
 FAR_BELOW = 0.2
 """Share of a known price that no reservation goes down to (a choice)."""
@@ -45,13 +46,15 @@ class OfKind(NamedTuple):
     """Whether it is on the machine of the plan in question."""
     wins_below_usd_per_hour: float | None = None
     """Rent of the machine in question at which it costs as much at this kind, whose price is not known."""
+    never_ends: bool = False
+    """Whether the price is known, of the machine in question or else of any, but no run at it ends."""
 
     @property
     def cells(self) -> tuple[str, ...]:
         """The row of a table with ``COLUMNS``."""
         name, plan = BASIS[self.kind], self.plan
         if plan is None:
-            return (name, NO_PRICE, "-", "-", "-")
+            return (name, NEVER_ENDS if self.never_ends else NO_PRICE, "-", "-", "-")
         late = ", too late" if plan["meets_deadline"] is False else ""
         sure = plan["probability"]
         return (
@@ -85,12 +88,16 @@ def _best(result: SearchResult, kind: PriceKind, mine: Row | None) -> OfKind:
         return OfKind(kind, mine)
     of_kind = [each.price is not None and each.price.kind == kind for each in result.machines]
     if mine is None:
-        return OfKind(kind, _alone(result, kind, of_kind))
+        plan = _alone(result, kind, of_kind)
+        return OfKind(kind, plan, never_ends=plan is None and any(of_kind))
     machine = mine["node"], mine["accelerator"]
     same = [able and each[:2] == machine for able, each in zip(of_kind, result.machines, strict=True)]
     if any(same) and (plan := _alone(result, kind, same)) is not None:
         return OfKind(kind, plan)
-    return OfKind(kind, _alone(result, kind, of_kind), False, _even(result, mine, kind))
+    plan = _alone(result, kind, of_kind)
+    if any(same) or (plan is None and any(of_kind)):
+        return OfKind(kind, plan, False, never_ends=True)
+    return OfKind(kind, plan, False, _even(result, mine, kind))
 
 
 def _alone(result: SearchResult, kind: PriceKind, able: Sequence[bool]) -> Row | None:
@@ -158,14 +165,17 @@ def which_kind(result: SearchResult) -> str:
     if not kinds or mine is None or own is None:
         return ""
     known = [(each, each.plan) for each in kinds if each.plan is not None and each.kind != own]
+    endless = " or ".join(BASIS[each.kind] for each in kinds if each.plan is None and each.never_ends)
     if not known:
-        return prices_to_ask(result)
+        first = f"{BASIS[own].capitalize()}, not {endless}, at which {NEVER_ENDS}." if endless else ""
+        return " ".join(filter(None, [first, prices_to_ask(result)]))
     names = " or ".join(BASIS[each.kind] for each, _ in known)
     head = f"{BASIS[own].capitalize()}, not {names}: {_amount(result, mine)} against "
     amounts = [_against(result, plan, each.kind, own) for each, plan in known]
     where = [_where(plan, mine, each.same_machine) for each, plan in known]
-    lacking = [BASIS[each.kind] for each in kinds if each.plan is None]
+    lacking = [BASIS[each.kind] for each in kinds if each.plan is None and not each.never_ends]
     none = f"; no price {' or '.join(lacking)} is known" if lacking else ""
+    none += f"; {NEVER_ENDS} at {endless} prices" if endless else ""
     if len(set(where)) == 1:
         return f"{head}{in_a_list(amounts)}{where[0]}{none}."
     return f"{head}{'; and '.join(map(''.join, zip(amounts, where, strict=True)))}{none}."
@@ -184,7 +194,7 @@ def on_other_machines(result: SearchResult) -> str:
             continue
         machine = plan["node"], plan["accelerator"]
         kinds = [one.price.kind if one.price and one[:2] == machine else None for one in result.machines]
-        both = _plan_on(result, [kind == own for kind in kinds]) if own in kinds else None
+        both = _alone(result, own, [kind == own for kind in kinds]) if own in kinds else None
         if both is None:
             continue
         as_many = plan["nodes"] == both["nodes"]
@@ -241,7 +251,11 @@ def prices_to_ask(result: SearchResult) -> str:
     Of a reserved one that would have to be far below the price to take it says that it does not pay.
     """
     price = result.price_in_question
-    lacking = [each for each in best_of_each_kind(result) if not each.same_machine and each.kind != "owned"]
+    lacking = [
+        each
+        for each in best_of_each_kind(result)
+        if not each.same_machine and not each.never_ends and each.kind != "owned"
+    ]
     if price is None or not lacking:
         return ""
     own, rent = price.kind, price.usd_per_hour

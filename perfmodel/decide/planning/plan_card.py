@@ -130,7 +130,7 @@ def _sureness(goal: Goal, plan: Row) -> str:
     """Return the probability of keeping within all limits, as the end of a sentence that names them."""
     if plan["probability"] is None:
         return " as predicted: how sure that is, is not known"
-    fit = "" if plan["memory"]["fits_probability"] >= CERTAIN else "fit and to "
+    fit = "fit and to " if plan["probability"] <= SURE and "memory" in _largest_risks(plan) else ""
     them = "it" if None in (goal.deadline, goal.budget) else "both"
     return f"; {likely_to(f'{fit}keep {them}', plan['probability'])}"
 
@@ -241,8 +241,7 @@ def _without_a_plan(result: SearchResult) -> str:
         first = no_price_words(Catalogue.of(result.catalogue), result.machines[0].node, kind, names)
         or_else = "; or" if ";" in first else ":"
         return f"{capitalised(first)}{or_else} give --price NODE=USD, per hour of one node."
-    limits = limit_words(result.goal)
-    return f"No plan of known price meets {limits}." if limits else "No run of known price ever ends."
+    return "No run of known price ever ends: machines are taken back, or fail, faster than work restarts."
 
 
 def limit_words(goal: Goal, but: str = "") -> str:
@@ -320,19 +319,24 @@ def _amount(plan: Row, name: str, show: Any, of: str) -> str:
     return f"{show(plan[name])}{f' (80 %: {interval})' if interval else ''}{of}"
 
 
+def _largest_risks(plan: Row) -> dict[str, float]:
+    """Return the risks of a plan that are worth a name, the largest first."""
+    risks = {limit: plan[f"{limit}_risk"] or 0.0 for limit in ("deadline", "budget")}
+    risks["memory"] = 1 - plan["memory"]["fits_probability"]
+    named = sorted(risks, key=lambda name: -risks[name])
+    return {name: risks[name] for name in named if risks[name] >= NAMED_RISK * risks[named[0]]}
+
+
 def chance_words(plan: Row, goal: Goal, prediction: Prediction) -> str:
     """Return the probability of keeping within all limits, the risks, and how rough both are."""
     sure = plan["probability"]
     if sure is None or not goal.limits.words:
         return ""
-    risks = {limit: plan[f"{limit}_risk"] for limit in ("deadline", "budget")}
-    risks = {limit: risk for limit, risk in risks.items() if risk is not None}
-    fits = plan["memory"]["fits_probability"]
-    if fits < CERTAIN:
-        risks["memory"] = 1 - fits
+    named = _largest_risks(plan)
+    may_not_fit = plan["memory"]["fits_probability"] < CERTAIN
+    is_one = (goal.deadline is None or goal.budget is None) and not may_not_fit and "memory" not in named
     words = f"{percent(sure)} to fit and to keep the {goal.limits.words.replace(' and ', ' and the ')}"
-    if len(risks) > 1 and sure <= SURE:
-        named = {name: risk for name, risk in risks.items() if risk >= NAMED_RISK * max(risks.values())}
-        largest = in_a_list(f"the {name}" for name in sorted(named, key=lambda name: -named[name]))
+    if not is_one and sure <= SURE:
+        largest = in_a_list(f"the {name}" for name in named)
         words += f"; the {'risk is' if len(named) == 1 else 'risks are'} {largest}"
     return f"{words}{rough_words(prediction, goal.confidence)}"

@@ -100,6 +100,9 @@ class OfKind:
     wins_below_usd_per_hour: float | None = None
     """Rent of one machine of the plan in question at which it costs as much at this kind, whose price is not
     known [USD/h]; None where it is known."""
+    never_ends: bool = False
+    """Whether the price is known, of the machine in question or else of any, but no run at it ends: machines
+    are taken back, or fail, faster than work restarts."""
 
 
 class MachinePrice(TypedDict):

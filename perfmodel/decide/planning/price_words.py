@@ -131,12 +131,12 @@ def prices_compared(result: SearchResult) -> list[str]:
             commitment = commitment_words(_commitment(price, row))
             words = f"would need {commitment}; the run itself {_would_cost(row, standard[1], against)}"
         else:
-            words = _would_cost(row, standard[1], against)
+            words = f"on {_these(row)} {_would_cost(row, standard[1], against)}"
         if kind == "spot":
             lines.append(f"{_spot(row, standard[1], words, price is own)}{_rate_of(result, price)}.")
         elif kind in TERMS:
             pays = pays_from(kind, price.usd_per_hour, standard[0].usd_per_hour)
-            whose = "Its run" if price is own else BASIS[kind].capitalize()
+            whose = "Its run" if price is own else f"{BASIS[kind].capitalize()}, {_these(row)}"
             lines.append(f"{whose} {words}{_too_late(row)}; {pays}.")
         else:
             whole = "" if price is own else _too_late(row)
@@ -217,6 +217,11 @@ def _at_every_price(result: SearchResult, index: int) -> Iterator[tuple[PriceKin
             price = result.machines[int(of["machine"][row])].price
             if price is not None:
                 yield price.kind, (price, replace(result, candidates=of).row(row))
+
+
+def _these(row: Row) -> str:
+    """Return the machines of a plan and their number, as another plan may be the best at that price."""
+    return "this machine" if row["nodes"] == 1 else f"these {row['nodes']} machines"
 
 
 def _commitment(price: Price, row: Row) -> Commitment:

@@ -223,6 +223,7 @@ def _risk(amount: Any, low: Any, high: Any, limit: float | None) -> NDArray[np.f
         return np.full(len(amount), np.nan)
     width = np.log(high)
     chance = np.where(width == 0, amount > limit, _normal(np.log(amount / limit) / width * NORMAL_80))
+    chance = np.where(np.isposinf(amount), 1.0, chance)  # of a run that never ends
     return np.where(_is_cut(low, high) & (limit < low * amount), 1.0, chance)
 
 

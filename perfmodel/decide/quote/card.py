@@ -119,7 +119,7 @@ def advice_beside_chart(claims: Sequence[Checked]) -> tuple[str, dict[int, str]]
 def _on_all(claims: Sequence[Checked]) -> str:
     """Return what to do about several claims that are alike; empty where the advice is on the worst."""
     worst = claims[worst_first(claims)[0]]
-    is_alike = len({claim.verdict for claim in claims}) == 1 and worst.verdict != "reached"
+    is_alike = len(set(map(shown_verdict, claims))) == 1 and worst.verdict != "reached"
     return OF_ALL.get(_action(worst), "") if is_alike and len(claims) > 1 else ""
 
 
@@ -143,8 +143,7 @@ def _advice_on_all(claims: Sequence[Checked], in_full: bool = True) -> str:
         likely = f", each {each} likely" if alike else f", {low} to {high} likely"
     number = "Both" if len(claims) == 2 else f"All {len(claims)}"
     so = "; none is sure, so " if advice == OF_ALL[CONTRACT] else ", so "
-    said = {*map(shown_verdict, claims)}
-    what = said.pop() if len(said) == 1 else claims[index].verdict
+    what = shown_verdict(claims[index])
     if what == OPEN:
         likely, so = f" ({each if alike else f'{low} to {high}'})", ": the model cannot judge them, so "
     lines = [f"{number} claims are {what}{likely}{so}{advice}."]

@@ -238,11 +238,11 @@ A file; docs/quote-format.md has every key and quantity:
 Each claim is compared with physical limits (impossible; conditional where another precision or convention
 that the quote does not exclude would allow it), and with one 80 % interval, by which verdict, probability
 and advice are: that of a similar measured run scaled to the job, else the model's (doubtful, "optimistic"
-in JSON, where less than 10 % likely; plausible; cautious, "pessimistic" in JSON, where over 90 %
-likely; possible where there is none, oversized where the job does not fit in memory; reached where a run
-did better than expected). Tricks
-of data sheets are named, and a sentence sums up each claim for a message to the vendor.  The exit code
-is 1 if a claim is impossible."""
+in JSON, where less than 10 % likely; plausible, or from 40 to 60 % as likely as not: it cannot be judged;
+cautious, "pessimistic" in JSON, where over 90 % likely; possible where there is none, oversized where the
+job does not fit in memory; reached where a run did better than expected). Tricks of data sheets are named,
+and a sentence sums up each claim for a message to the vendor.  The exit code is 1 if a claim is
+impossible."""
 _CLAIM: Sequence[Mapping[str, Any]] = [{"quantity": "images_per_second", "value": 20000}]
 
 COMMAND = Command(
