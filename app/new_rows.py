@@ -35,9 +35,9 @@ def _name(line: Line) -> str:
     return line.kind.replace(", from specs", "")
 
 
-def _if_new(all_jobs: str, new: str | None) -> str:
-    """Return a number of all jobs, and in parentheses that of jobs with a new accelerator or software."""
-    return all_jobs if new is None else f"{all_jobs} ({new})"
+def _if_new(others: str, new: str | None) -> str:
+    """Return a number of jobs, and in parentheses that of jobs with a new accelerator or software."""
+    return others if new is None else f"{others} ({new})"
 
 
 def _held(line: Line) -> str:
@@ -54,7 +54,7 @@ def table(above: Sequence[Row]) -> str:
     ----------
     above : rows of the page's mean error, which are the first line
     """
-    new, errors = _of(NEW), statistics(above)
+    known, new, errors = _of(KNOWN), _of(NEW), statistics(above)
     rows = [
         (
             f"**All runs above, by today's model** ({errors['sources']})",
@@ -63,12 +63,12 @@ def table(above: Sequence[Row]) -> str:
         )
     ]
     for line in _of(None).values():
-        other = new.get(line.kind)
+        before, other = known.get(line.kind, line), new.get(line.kind)
         rows.append(
             (
                 f"{_name(line)} ({line.today.categories})",
-                _if_new(_percent(line), other and _percent(other)),
-                _if_new(_held(line), other and _held(other)),
+                _if_new(_percent(before), other and _percent(other)),
+                _if_new(_held(before), other and _held(other)),
             )
         )
     return markdown([dict(zip(COLUMNS, row, strict=True)) for row in rows])
@@ -79,7 +79,8 @@ def another_test(mean_error: str) -> str:
     return (
         f"A harder test than that of the {mean_error} above: each run was predicted by the version of its "
         "day, before any had learned from it, and other kinds of job are here too. New: the accelerator or "
-        "the software had not been measured before."
+        "the software had not been measured before; of such kinds the figure in front is of jobs where both "
+        "had."
     )
 
 
@@ -145,8 +146,30 @@ def _where_worse() -> str:
     return f"{kinds}: {' off instead of '.join(errors)}" if worse else f"none of {kinds}"
 
 
-def bullets() -> list[str]:
-    """Return what to trust and what not: means over sources, of the best kind of job to the worst."""
+def lean(rows: Sequence[Row]) -> list[str]:
+    """Return which way most far misses of runs go, in a sentence; none without any, or where they go both.
+
+    Parameters
+    ----------
+    rows : the runs of the page, each predicted
+    """
+    fast, slow = (sum(far(row.error) for row in rows) for far in (lambda e: e < -0.5, lambda e: e > 1))
+    if fast == slow:
+        return []
+    way = "fast" if fast > slow else "slow"
+    return [
+        f"**Most far misses are too {way}**: {fast:,} of {len(rows):,} runs took over twice as long as "
+        f"predicted, {slow:,} less than half as long."
+    ]
+
+
+def bullets(rows: Sequence[Row]) -> list[str]:
+    """Return what to trust and what not: means over sources, of the best kind of job to the worst.
+
+    Parameters
+    ----------
+    rows : as of ``lean``
+    """
     known = _of(KNOWN)
     apart = max((line for kind, line in _of(None).items() if kind not in known), key=_off)
     experts = max(_of(EXPERTS).values(), key=_off)
@@ -156,6 +179,7 @@ def bullets() -> list[str]:
         f"**Trust less** {_kinds([apart])} ({_percent(apart)} off) and mixtures of experts "
         f"({_percent(experts)}, among {_kinds([experts])}).",
         f"**A new accelerator or software was worse** for {_where_worse()}.",
+        *lean(rows),
         "**Not known**: the error at the next source. The model was chosen with all of these in view, so "
         "expect more.",
     ]

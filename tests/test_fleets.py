@@ -147,7 +147,7 @@ def test_advice_that_the_same_step_does_not_bear_out_says_not():
     assert dear.card.advice.startswith(f"Add 4 x NVIDIA DGX A100 80 GB {GROWN}: ")
     assert f" Not {SAME}" in dear.card.advice
     assert "; pays back only after " in dear.card.advice
-    assert ", when it is written off." in dear.card.advice
+    assert ", which is after it is written off." in dear.card.advice
     prices = {"purchase_prices": {"dgx-a100-80gb": 150_000}, "switch_prices": 0}
     advice = perfmodel.fleets(HAVE, ["4 x dgx-a100-80gb", "4 x dgx-h100"], **job, **prices).card.advice
     assert "worth $180), if the job's batch may grow with the GPUs." in advice

@@ -73,7 +73,7 @@ def page(request: PageRequest) -> None:
         answer_card.show(card, figures)
         if predicted:
             picture(predicted, picked.get("by", "source"))
-        st.markdown("\n".join(f"* {line}" for line in new_rows.bullets()))
+        st.markdown("\n".join(f"* {line}" for line in new_rows.bullets(predicted)))
     if figures:
         st.markdown("**By kind of job: runs predicted while they were new**")
         st.markdown(unbroken(new_rows.another_test(figures["Mean error"].value)))

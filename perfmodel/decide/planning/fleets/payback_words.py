@@ -62,7 +62,7 @@ def _payback(one: FleetOption, value: WorkValue | None, in_full: bool) -> str:
     latest = "never" if payback.latest_80 is None else duration(payback.latest_80)
     soonest = "never" if payback.soonest_80 is None else duration(payback.soonest_80)
     runs = f", {_runs(payback.jobs)}" if in_full and payback.jobs is not None else ""
-    only, late = ("", "") if payback.within_life else ("only ", ", when it is written off")
+    only, late = ("", "") if payback.within_life else ("only ", ", which is after it is written off")
     known = in_full and one.ratio is not None and one.ratio.high_80 is not None
     between = f" (80 %: {soonest} to {latest})" if known else ""
     return f"pays back {only}after {duration(payback.time)} at work{runs}{between}{late}"
