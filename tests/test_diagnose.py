@@ -1065,7 +1065,7 @@ def test_the_shell_names_sources_and_says_what_its_words_mean():
     names = {cause.id: cause.name for cause in slow.causes}
     told = {names[cause] for each in slow.next for cause in each.expected if cause != "normal"}
     assert all(joined.count(name) > 1 for name in told)  # in the list of causes, and in what to run next
-    assert "84.5 ms: waiting for samples 400 ms: another batch, slower ranks, slow host, low clocks" in joined
+    assert "84.5 ms: waiting for samples 400 ms: another batch, another number format, slower ranks" in joined
     assert "Each time is the 400 ms measured times the change that the model predicts if that is" in joined
     assert "with it an iteration would take 478 ms, 19 % more than the 400 ms measured" in joined
     assert joined.index("none of these causes") < joined.index("as assumed 10 % of such jobs take over")
