@@ -58,7 +58,7 @@ $(FLOORS)/.dev: pyproject.toml tests/floors.py
 	@touch $@
 
 test-floors: $(FLOORS)/.dev
-	PERFMODEL_FLOORS=1 $(FLOORS)/bin/python -m pytest -n $(WORKERS) --dist worksteal
+	PERFMODEL_FLOORS=1 $(FLOORS)/bin/python -m pytest -n $$(nproc) --dist worksteal # they hardly wait
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m pytest tests/benchmarks --benchmark-enable --benchmark-columns=median -n 0
