@@ -153,7 +153,8 @@ def lean(rows: Sequence[Row]) -> list[str]:
     ----------
     rows : the runs of the page, each predicted
     """
-    fast, slow = (sum(far(row.error) for row in rows) for far in (lambda e: e < -0.5, lambda e: e > 1))
+    errors = [row.error for row in rows if row.error is not None]
+    fast, slow = sum(error < -0.5 for error in errors), sum(error > 1 for error in errors)
     if fast == slow:
         return []
     way = "fast" if fast > slow else "slow"
