@@ -652,7 +652,7 @@ def test_verdict_sentence_and_card_follow_one_rule_at_every_time():
         for text in (answer.sentence, answer.card.advice):
             assert text.lower().startswith(answer.verdict)
             assert ("nothing is wrong" in text) == (answer.verdict == "unclear")
-            named = any(each in text.lower() for each in ("likely cause", "the likeliest is"))
+            named = any(each in text.lower() for each in ("likely cause", "the likeliest known cause is"))
             assert named == (answer.verdict == "slow")
         seen.append(answer.verdict)
     assert [*dict.fromkeys(seen)] == ["fast", "normal", "unclear", "slow"]
@@ -989,7 +989,7 @@ def test_causes_too_weak_for_a_run_are_no_outcome_of_the_first_test():
     share, unknown = percent(answer.causes[0].probability), percent(answer.unknown)
     assert answer.unknown > answer.causes[0].probability
     assert answer.card.advice == (
-        "Slow (4 x the predicted time), and why is open. The likeliest is waiting "
+        "Slow (4 x the predicted time), and why is open. The likeliest known cause is waiting "
         f"for samples ({share}), and {unknown} are left for a cause that we do not know. First: run the same "
         "job with synthetic samples: 84.5 ms (400 ms times the predicted change) would point to waiting for "
         "samples. 400 ms would rule out waiting for samples, and no other cause that we know explains 400 ms "

@@ -191,8 +191,8 @@ def _cause(answer: Diagnosis) -> str | None:
         said = likeliest_words(answer)
     else:
         said = (
-            f"the likeliest is {first.name} ({percent(share)}), and {percent(unknown)} are left for a cause "
-            "that we do not know"
+            f"the likeliest known cause is {first.name} ({percent(share)}), and {percent(unknown)} are left "
+            "for a cause that we do not know"
         )
     if answer.verdict == "slow":
         return said
