@@ -96,21 +96,18 @@ def decision(advice: str) -> Shown:
     return Shown(advice, "") if first is None else Shown(first[0], advice[first.end() :].lstrip())
 
 
-def with_reasons(first: str, rest: str) -> str:
-    """Return an advice in Markdown: what to do is bold, each further sentence is a line of a list.
+def with_reasons(first: str, rest: str) -> list[str]:
+    """Return an advice in Markdown: what to do in bold, then each further sentence, an item of a list.
 
-    >>> print(with_reasons("Take B:", "it is faster. No other (of 3) is."))
-    **Take B:** it is faster.
-    - No other (of 3) is.
-    >>> print(with_reasons("Take B.", "2 nodes: fast. all-reduce: slow, e.g. here."))
-    **Take B.**
-    - 2 nodes: fast.
-    - all-reduce: slow, e.g. here.
+    >>> with_reasons("Take B:", "it is faster. No other (of 3) is.")
+    ['**Take B:** it is faster.', 'No other (of 3) is.']
+    >>> with_reasons("Take B.", "2 nodes: fast. all-reduce: slow, e.g. here.")
+    ['**Take B.**', '2 nodes: fast.', 'all-reduce: slow, e.g. here.']
     """
     reason, *others = sentences_in(rest)
     if others and first.endswith("."):
         reason, others = "", [reason, *others]
-    return ITEM.join([f"**{plain(first)}** {plain(reason)}".rstrip(), *map(plain, others)])
+    return [f"**{plain(first)}** {plain(reason)}".rstrip(), *map(plain, others)]
 
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -141,8 +138,9 @@ def show(
     with st.container(border=True, key="answer-card"):
         advice = labelled(card.advice)
         first, rest = decision(advice) if len(advice) > LONG else Shown(advice, "")
-        head, *reasons = with_reasons(first, rest).split(ITEM)
-        st.markdown(ITEM.join([head, *reasons[:most]]))
+        lines = with_reasons(first, rest)
+        listed = lines if most is None else lines[: 1 + most]
+        st.markdown(ITEM.join(listed))
         if drawn := [*more.items(), *((LABELS[name], shown) for name, shown in figures.items())]:
             st.html(f'<div class="answer-figures">{"".join(_figure(*each) for each in drawn)}</div>')
         if rows:
@@ -150,7 +148,7 @@ def show(
         if card.rows:
             with st.expander("How sure is this?"):
                 st.html(_rows(card.rows))
-    return "".join(f"{ITEM}{reason}" for reason in reasons[len(reasons) if most is None else most :])
+    return "".join(f"{ITEM}{reason}" for reason in lines[len(listed) :])
 
 
 def _figure(label: str, shown: Shown) -> str:

@@ -226,7 +226,7 @@ def test_a_scaling_begins_with_its_answer_and_what_other_networks_give():
         for name, each in (("b", rdma), ("100 a", same))
     ]
     first, *said = (
-        with_reasons(*decision(several.advice)).replace("\\", "").replace("\xa0", " ").split("\n- ")
+        line.replace("\\", "").replace("\xa0", " ") for line in with_reasons(*decision(several.advice))
     )
     head = f"It scales to 64 GPUs, the most tried, at {linear}"
     assert first == f"**{head}; no other network is surely faster.**"
