@@ -224,7 +224,7 @@ def store_spec(text: str) -> StoredSpec:
     try:
         catalogue = Catalogue([*others, file])
         kind, _ = catalogue.find(id)
-        findings = [f for f in report(catalogue, date.today()) if f.id == f"{kind}/{id}"]
+        findings = [f for f in report(catalogue, date.today(), own=True) if f.id == f"{kind}/{id}"]
     except InputError:
         file.unlink()
         raise

@@ -60,6 +60,8 @@ class Catalogue:
         self._cache: dict[tuple[Kind, str], Any] = {}
         self._others: dict[tuple[Kind, str], tuple[str, ...]] = {}
         self._known: dict[Kind, list[Named]] = {}
+        self._files: dict[Kind, dict[str, Path]] = {}
+        self._kinds: dict[Path, frozenset[Kind]] = {}
         self._own: OwnSpecs | None = None
         for path in self._folders[1:]:
             if is_request():
@@ -219,13 +221,40 @@ class Catalogue:
 
     def ids(self, kind: Kind) -> list[str]:
         """Return all ids of one kind, sorted."""
-        files = {file.stem for path in self._folders for file in _files_of_kind(path, kind)}
-        return sorted(files.union(self._own_of(kind)))
+        return sorted({*self._files_of(kind), *self._own_of(kind)})
 
     def own_ids(self, kind: Kind) -> list[str]:
         """Return the ids of one kind that the user's own files and tables describe, sorted."""
-        files = {file.stem for path in self.own_folders for file in _files_of_kind(path, kind)}
+        files = {file.stem for path in self.own_folders for file in self._files_below(path, kind)}
         return sorted(files.union(self._own_of(kind)))
+
+    def _files_of(self, kind: Kind) -> dict[str, Path]:
+        """Return the file of each spec of a kind that takes precedence, by id; looked for once."""
+        if kind not in self._files:
+            below = (self._files_below(path, kind) for path in self._folders)
+            self._files[kind] = {file.stem: file for files in below for file in files}
+        return self._files[kind]
+
+    def _files_below(self, path: Path, kind: Kind) -> Iterator[Path]:
+        """Return the files of a kind in a folder; a flat one holds several kinds, a file may be given too."""
+        if _is_sorted(path):
+            return (path / kind).glob("*.toml")
+        files = [path] if path.is_file() else path.glob("*.toml")
+        return (file for file in files if self._may_be(file, kind))
+
+    def _find(self, path: Path, kind: Kind, id: str) -> Path | None:
+        """Return the file of one spec below ``path``, which may be that file."""
+        if _is_sorted(path):
+            file = path / kind / f"{id}.toml"
+            return file if file.is_file() else None
+        file = path if path.is_file() and path.stem == id else path / f"{id}.toml"
+        return file if file.is_file() and self._may_be(file, kind) else None
+
+    def _may_be(self, file: Path, kind: Kind) -> bool:
+        """Whether a file may describe something of a kind, by its keys, read once."""
+        if file not in self._kinds:
+            self._kinds[file] = _kinds_of(file)
+        return kind in self._kinds[file]
 
     def _own_of(self, kind: Kind) -> Mapping[str, Any]:
         """Return the specs of a kind that were given as tables, by their ids."""
@@ -243,7 +272,7 @@ class Catalogue:
             return own[id]  # type: ignore[no-any-return]
         if _ID.fullmatch(id):
             for path in reversed(self._folders):
-                file = _find(path, kind, id)
+                file = self._find(path, kind, id)
                 if file is not None:
                     return load(file, model)
         one = kind.removesuffix("s")
@@ -256,8 +285,7 @@ class Catalogue:
     def named(self, kind: Kind) -> list[Named]:
         """Return the names of all specs of a kind, each from the file that takes precedence; read once."""
         if kind not in self._known:
-            files = {file.stem: file for path in self._folders for file in _files_of_kind(path, kind)}
-            names = {id: _names_of(file) for id, file in files.items()}
+            names = {id: _names_of(file) for id, file in self._files_of(kind).items()}
             names |= {
                 id: Named(id, (spec.name, *spec.aliases), spec.family, spec.most_common)
                 for id, spec in self._own_of(kind).items()
@@ -266,35 +294,16 @@ class Catalogue:
         return self._known[kind]
 
 
-def _find(path: Path, kind: Kind, id: str) -> Path | None:
-    """Return the file of one spec below ``path``, which may be that file."""
-    if _is_sorted(path):
-        file = path / kind / f"{id}.toml"
-        return file if file.is_file() else None
-    file = path if path.is_file() and path.stem == id else path / f"{id}.toml"
-    return file if file.is_file() and _is_kind(file, kind) else None
-
-
 def _is_sorted(path: Path) -> bool:
     """Whether a folder has a subfolder for each kind."""
     return any((path / kind).is_dir() for kind in CLASSES)
 
 
-def _is_kind(file: Path, kind: Kind) -> bool:
-    """Whether a file of a flat folder may be of this kind, by its keys."""
+def _kinds_of(file: Path) -> frozenset[Kind]:
+    """Return the kinds that a file of a flat folder may be of, by its keys; all where these do not say."""
     if file.suffix != ".toml" or file.name in _OTHER_FILES:
-        return False
-    kinds = {_KIND_OF_KEY[key] for key in read_toml(file) if key in _KIND_OF_KEY}
-    return not kinds or kind in kinds
-
-
-def _files_of_kind(path: Path, kind: Kind) -> Iterator[Path]:
-    if _is_sorted(path):
-        yield from (path / kind).glob("*.toml")
-    else:
-        yield from (
-            file for file in ([path] if path.is_file() else path.glob("*.toml")) if _is_kind(file, kind)
-        )
+        return frozenset()
+    return frozenset(_KIND_OF_KEY[key] for key in read_toml(file) if key in _KIND_OF_KEY) or frozenset(KINDS)
 
 
 def _names_of(file: Path) -> Named:
