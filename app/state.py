@@ -240,7 +240,7 @@ def _clear(option: Option) -> None:
 
 def with_own(option: Option) -> Option:
     """Return an option whose choices include the session's own hardware."""
-    if not session_hardware.specs() or not option.offers:
+    if not option.offers or not session_hardware.specs():
         return option
     return option._replace(choices=offered(option.offers, session_hardware.catalogue()))
 

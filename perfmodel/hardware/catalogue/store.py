@@ -26,7 +26,7 @@ from perfmodel.hardware.software import Software
 
 if TYPE_CHECKING:
     from perfmodel.hardware.catalogue.own_specs import OwnSpecs
-    from perfmodel.hardware.instance import Instance, Interruptions, Region
+    from perfmodel.hardware.instance import Instance, InstanceFile, Interruptions, Region
 
 _Spec = TypeVar("_Spec", bound=Spec)
 FOLDERS = ", ".join(f"{kind}/" for kind in KINDS)
@@ -56,14 +56,15 @@ class Catalogue:
         """Search the built-in folder, then ``folders``; a folder without a spec file raises InputError."""
         folders = tuple(folders) if isinstance(folders, Iterator) else folders
         expect(FILES, folders=folders)
-        self._folders = [folder("hardware_specs"), *(Path(path) for path in folders)]
+        self.own_folders = tuple(Path(path) for path in folders)
+        """The user's folders and files of specs."""
         self._cache: dict[tuple[Kind, str], Any] = {}
         self._others: dict[tuple[Kind, str], tuple[str, ...]] = {}
         self._known: dict[Kind, list[Named]] = {}
         self._files: dict[Kind, dict[str, Path]] = {}
         self._kinds: dict[Path, frozenset[Kind]] = {}
         self._own: OwnSpecs | None = None
-        for path in self._folders[1:]:
+        for path in self.own_folders:
             if is_request():
                 raise refusal("spec.no_folders").under(path)
             if not os.path.exists(path):  # unlike Path's own, also for a name too long to be one
@@ -80,14 +81,19 @@ class Catalogue:
         return Catalogue, (self.own_folders,)
 
     @property
-    def own_folders(self) -> tuple[Path, ...]:
-        """The user's folders and files of specs."""
-        return tuple(self._folders[1:])
-
-    @property
     def has_own(self) -> bool:
         """Whether a user gave specs, as files or tables."""
         return bool(self.own_folders) or self._own is not None
+
+    @property
+    def _base(self) -> Catalogue | None:
+        """The catalogue that a user's own specs are added to; None of that one itself."""
+        return Catalogue.built_in() if self.has_own else None
+
+    @property
+    def _folders(self) -> tuple[Path, ...]:
+        """Where this catalogue looks, apart from the one that it adds to."""
+        return self.own_folders if self._base else (folder("hardware_specs"),)
 
     @staticmethod
     @cache
@@ -162,41 +168,28 @@ class Catalogue:
 
     @cached_property
     def _offers(self) -> tuple[Instance, ...]:
-        from perfmodel.hardware.instance import InstanceFile
-
-        offers: dict[tuple[str, str, str | None], Instance] = {}
-        for path in self._folders:
-            file = path if path.name == "instances.toml" else path / "instances.toml"
-            if file.is_file():
-                for offer in load(file, InstanceFile).instances:
-                    offers[offer.provider, offer.instance, offer.region] = offer
-        for offer in () if self._own is None else self._own.offers:
-            offers[offer.provider, offer.instance, offer.region] = offer
-        return tuple(offers.values())
+        listed = [offer for file in self._of_clouds for offer in file.instances]
+        listed += () if self._own is None else self._own.offers
+        return tuple({(one.provider, one.instance, one.region): one for one in listed}.values())
 
     @cached_property
     def regions(self) -> dict[tuple[str, str], Region]:
         """Cloud regions by provider and name; one of a later folder replaces an earlier one."""
-        from perfmodel.hardware.instance import InstanceFile
-
-        result: dict[tuple[str, str], Region] = {}
-        for path in self._folders:
-            file = path if path.name == "instances.toml" else path / "instances.toml"
-            if file.is_file():
-                result |= {(one.provider, one.region): one for one in load(file, InstanceFile).regions}
-        return result
+        return {(one.provider, one.region): one for file in self._of_clouds for one in file.regions}
 
     @cached_property
     def interruptions(self) -> tuple[Interruptions, ...]:
         """How often machines at spot prices are taken back; those of a later folder first."""
+        return tuple(one for file in reversed(self._of_clouds) for one in file.interruptions)
+
+    @cached_property
+    def _of_clouds(self) -> tuple[InstanceFile, ...]:
+        """What each folder says of clouds, the built-in one first."""
         from perfmodel.hardware.instance import InstanceFile
 
-        result: tuple[Interruptions, ...] = ()
-        for path in self._folders:
-            file = path if path.name == "instances.toml" else path / "instances.toml"
-            if file.is_file():
-                result = (*load(file, InstanceFile).interruptions, *result)
-        return result
+        files = (path if path.name == "instances.toml" else path / "instances.toml" for path in self._folders)
+        read = (load(file, InstanceFile) for file in files if file.is_file())
+        return (*(self._base._of_clouds if self._base else ()), *read)
 
     def others(self, kind: Kind, name: str) -> tuple[str, ...]:
         """Return the other family members that a name fits, after it was looked up."""
@@ -221,15 +214,16 @@ class Catalogue:
 
     def ids(self, kind: Kind) -> list[str]:
         """Return all ids of one kind, sorted."""
-        return sorted({*self._files_of(kind), *self._own_of(kind)})
+        return sorted(
+            {*(self._base.ids(kind) if self._base else ()), *self._files_of(kind), *self._own_of(kind)}
+        )
 
     def own_ids(self, kind: Kind) -> list[str]:
         """Return the ids of one kind that the user's own files and tables describe, sorted."""
-        files = {file.stem for path in self.own_folders for file in self._files_below(path, kind)}
-        return sorted(files.union(self._own_of(kind)))
+        return sorted({*self._files_of(kind), *self._own_of(kind)}) if self.has_own else []
 
     def _files_of(self, kind: Kind) -> dict[str, Path]:
-        """Return the file of each spec of a kind that takes precedence, by id; looked for once."""
+        """Return by id the file of each spec of a kind that takes precedence; looked for once."""
         if kind not in self._files:
             below = (self._files_below(path, kind) for path in self._folders)
             self._files[kind] = {file.stem: file for files in below for file in files}
@@ -275,6 +269,8 @@ class Catalogue:
                 file = self._find(path, kind, id)
                 if file is not None:
                     return load(file, model)
+            if self._base and id in self._base.ids(kind):
+                return self._base._get(kind, id, model)
         one = kind.removesuffix("s")
         meant = meaning(one, id, self.named(kind))
         if meant is None:
@@ -285,7 +281,8 @@ class Catalogue:
     def named(self, kind: Kind) -> list[Named]:
         """Return the names of all specs of a kind, each from the file that takes precedence; read once."""
         if kind not in self._known:
-            names = {id: _names_of(file) for id, file in self._files_of(kind).items()}
+            names = {each.id: each for each in self._base.named(kind)} if self._base else {}
+            names |= {id: _names_of(file) for id, file in self._files_of(kind).items()}
             names |= {
                 id: Named(id, (spec.name, *spec.aliases), spec.family, spec.most_common)
                 for id, spec in self._own_of(kind).items()
