@@ -1,7 +1,9 @@
-"""No page shows where the server keeps a file of one's own, nor is it in what a page offers to save."""
+"""No page shows where the server keeps a file of one's own; its names are no Markdown and no HTML."""
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 import pytest
@@ -15,7 +17,7 @@ from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.setting.profile import to_toml
 from tests.test_app import FOLDS, a_trace, errors, opened, sound, words
 from tests.test_app_copies import ASKED
-from tests.test_app_own_addresses import FIELDS, QUERIES, contents
+from tests.test_app_own_addresses import FIELDS, QUERIES, contents, spec
 from tests.test_app_reports import offered
 
 __all__ = ["contents", "offered"]
@@ -34,6 +36,12 @@ ENDINGS = {
 }
 
 
+MARKED = "*a* <i>b [c](www.d.co)"
+"""Markdown, HTML and what a browser takes for an address."""
+WRITTEN_OUT = ("code", "dataframe", "plotly_chart", "text_input", "text_area", "download_button")
+"""Elements that show letters as they are, or are looked at by themselves."""
+
+
 def everything(test: Any) -> bytes:
     """All that the browser is sent."""
     protos = (getattr(each, "proto", None) for each in test._tree)
@@ -42,13 +50,24 @@ def everything(test: Any) -> bytes:
 
 @pytest.fixture(scope="module")
 def own(contents, tmp_path_factory) -> dict[str, tuple[str, bytes]]:
-    """A file of every kind."""
+    """A file of every kind, with marks in its name and in what it says of itself."""
     name, content, _ = a_trace()
     trace = tmp_path_factory.mktemp("traces") / name
     trace.write_bytes(content)
     job = Scenario(gpus=2, workload="resnet50", precision="amp", local_batch_size=32)
     profile = to_toml(profile_of_traces(read_trace(trace), [], job, Catalogue.built_in()))
-    return {**contents, "profile": ("my profile.toml", profile.encode())}
+    text = re.sub(r"^note = .*$", f'note = "{MARKED}"', spec("mine"), count=1, flags=re.MULTILINE)
+    text = text.replace('name = "', f'name = "{MARKED} ', 1)
+    quote = contents["quote"][1].decode().replace('title = "', f'note = "{MARKED}"\ntitle = "{MARKED} ')
+    every = {
+        **contents,
+        "profile": ("my profile.toml", profile.encode()),
+        "quote": ("offer, 1.toml", quote.encode()),
+    }
+    marked = {
+        kind: (f"{MARKED}.{name.rpartition('.')[2]}", content) for kind, (name, content) in every.items()
+    }
+    return {**marked, "specs": ("mine.toml", text.encode())}
 
 
 def with_own(page: str, own: dict[str, tuple[str, bytes]], **query: str) -> Any:
@@ -69,12 +88,20 @@ def with_own(page: str, own: dict[str, tuple[str, bytes]], **query: str) -> Any:
 
 @pytest.mark.any_version
 @pytest.mark.parametrize("page", [name for name, _ in PAGES if name in file_marks.USED])
-def test_no_page_shows_or_saves_where_a_file_is_kept(page, own, offered):
-    test = with_own(page, own, **ASKED[page][1], **(TRAINED if "profile" in file_marks.USED[page] else {}))
-    assert not test.error
+def test_no_page_shows_where_a_file_is_kept_and_its_names_are_shown_letter_by_letter(page, own, offered):
+    query = ASKED[page][1] | (TRAINED if "profile" in file_marks.USED[page] else {})
+    query |= {"id": "mine"} if page == "hardware" else {}
+    test = with_own(page, own, **query)
+    assert not test.error, [each.value for each in test.error]
     assert PLACE.encode() not in everything(test)
     for label, data in offered.items():
         assert PLACE not in str(data() if callable(data) else data), label
+    for element in test._tree:
+        proto = getattr(element, "proto", None)
+        if element.type == "plotly_chart":
+            assert "<i>" not in str(json.loads(proto.spec))
+        elif element.type not in WRITTEN_OUT and hasattr(proto, "SerializeToString"):
+            assert MARKED.encode() not in proto.SerializeToString(), (element.type, str(proto)[:300])
 
 
 BAD = b'{"model_type": "nothing known", "a": ['
