@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -28,13 +28,13 @@ from perfmodel.evidence.fitting.components import Scaled, learn_components, lear
 from perfmodel.evidence.fitting.efficiency_fit import EfficiencyFit
 from perfmodel.evidence.fitting.runs import reach
 from perfmodel.evidence.fitting.runs import seen as seen_of
-from perfmodel.evidence.fitting.scaling_fit import Anchored, ScalingFit
+from perfmodel.evidence.fitting.scaling_fit import Anchored, AnchoredTime, ScalingFit
 from perfmodel.evidence.fitting.spread import Miss, learn_spread
 from perfmodel.evidence.fitting.straggler_fit import StragglerFit, predicted_runs, rows_of
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration, before_fit, with_scaling
 from perfmodel.model.fitted.own_effects import component_keys
-from perfmodel.model.prediction import time_and_strengths, time_of
+from perfmodel.model.prediction import time_and_strengths
 from perfmodel.model.prediction.intervals.interval import deviation
 from perfmodel.model.prediction.limits import crossed_link
 from perfmodel.model.setting.resolve import resolve
@@ -247,7 +247,7 @@ class OutOfSample:
             anchor = self._anchor_time(row)
             if anchor is not None:
                 setting = resolve(scenario_of_run(row.run, self._catalogue, anchor), self._catalogue)
-                yield Anchored(row.run.source, row.run.trust, partial(time_of, setting), row.time, place)
+                yield Anchored(row.run.source, row.run.trust, AnchoredTime(setting), row.time, place)
 
     def _anchor_time(self, row: Measured) -> float | None:
         """Return the time of one accelerator in the same source [s], None if unknown or ambiguous."""

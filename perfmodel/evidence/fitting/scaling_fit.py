@@ -16,6 +16,9 @@ from perfmodel.core.processes import Workers
 from perfmodel.evidence.accuracy.report.provenance_section import Shares, information_shares
 from perfmodel.evidence.fitting.row_weights import HUBER, NOISE, row_weights
 from perfmodel.model.fitted.calibration import Calibration, before_fit, with_scaling
+from perfmodel.model.setting.resolve import Setting
+from perfmodel.model.step.computation import Computation
+from perfmodel.model.step.evaluate import evaluate, own_work
 
 STEP = 0.02
 """Step of a logarithm in finite differences."""
@@ -45,6 +48,26 @@ class Anchored(NamedTuple):
     """Measured iteration time [s]."""
     place: int
     """Index among all measured runs."""
+
+
+class AnchoredTime:
+    """The predicted time of a run as a function of learned numbers; its computation is kept between calls.
+
+    Most calls change numbers of communication alone, which computation does not read.
+    """
+
+    def __init__(self, setting: Setting) -> None:
+        """Predict a data-parallel setting."""
+        self._setting = setting
+        self._of: tuple[object, ...] = ()
+        self._work: Computation | None = None
+
+    def __call__(self, constants: Calibration) -> float:
+        """Return the iteration time [s]."""
+        of = constants.efficiency, constants.transformers, constants.own
+        if self._work is None or any(one is not other for one, other in zip(of, self._of, strict=True)):
+            self._of, self._work = of, own_work(self._setting, constants)
+        return float(evaluate(self._setting, constants, self._work).iteration_time)
 
 
 class ScalingFit:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.core import units
@@ -114,6 +115,7 @@ def parse_anchors(text: str) -> list[Anchor]:
     return [parse_anchor(each) for each in text.split(";")]
 
 
+@lru_cache(maxsize=1024)
 def parse_anchor(text: str) -> Anchor:
     """Parse one anchor: ``QUANTITY=VALUE@GPUS``, with options of the measured run after commas.
 

@@ -100,14 +100,26 @@ def outcome_of(
     return Outcome(iteration_time(**terms), terms, factor)
 
 
-def evaluate(setting: Setting, constants: Calibration) -> Step:
-    """Return the evaluation of one iteration of a data-parallel job."""
-    work = computation_of(setting, setting.local_batch_size, constants, setting.accumulation_steps)
+def evaluate(setting: Setting, constants: Calibration, work: Computation | None = None) -> Step:
+    """Return the evaluation of one iteration of a data-parallel job.
+
+    Parameters
+    ----------
+    setting, constants : of the job
+    work : computation of the job, where it is known
+    """
+    if work is None:
+        work = own_work(setting, constants)
     factor = anchor_factor(setting, work_alone(setting, work, constants), constants)
     work = scaled(work, factor)
     fabric = fabric_of(setting, constants)
     exchanged = exchange(setting, work, fabric, fabric, constants) if communicates(setting) else Exchanged()
     return step_of_parts(setting, work, factor, fabric, exchanged, constants)
+
+
+def own_work(setting: Setting, constants: Calibration) -> Computation:
+    """Return the computation of one accelerator with the batch of a job, without an anchor's factor."""
+    return computation_of(setting, setting.local_batch_size, constants, setting.accumulation_steps)
 
 
 def step_of_parts(
