@@ -30,7 +30,8 @@ settings.load_profile("floors" if FLOORS else "default")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out with the lowest versions what is marked as the same with any, and most of many cases."""
+    """Begin with ``refits``; with the lowest versions leave out ``any_version`` and most of many cases."""
+    items.sort(key=lambda item: item.get_closest_marker("refits") is None)
     if FLOORS:
         by_test: dict[str, list[pytest.Item]] = {}
         for item in items:

@@ -141,6 +141,7 @@ def test_shipped_file_names_the_data_it_was_fitted_to():
 
 
 @pytest.mark.any_version
+@pytest.mark.refits
 def test_every_fold_predicts_better_than_the_bars(rows):
     """One refit of everything: the file is what it says, and unseen sources are predicted as reported."""
     learned = shipped()

@@ -141,6 +141,7 @@ def test_a_row_by_hand(specs):
     assert row.error == pytest.approx(time / 1748.796 - 1, rel=1e-9)
 
 
+@pytest.mark.refits
 def test_report_says_what_the_rows_say(specs, anchored):
     """The lines people read first, from the shipped rows again; and the section stands in the report."""
     report = (folder("validation") / "report.md").read_text("utf-8")

@@ -113,6 +113,7 @@ def test_what_sources_in_no_fit_are_missed_by_is_what_the_report_was_made_of():
 
 
 @pytest.mark.any_version
+@pytest.mark.refits
 def test_readme_leads_with_means_over_sources_and_names_what_one_source_shaped():
     """By the ledger's table, the summary of the rows, and by neutral priors."""
     text = README.read_text("utf-8")

@@ -502,6 +502,7 @@ def test_rows_are_as_published_but_for_their_notes():
 
 @pytest.mark.any_version
 @pytest.mark.published("Grattafiori et al. 2024, table 4; Chowdhery et al. 2022, section 4.1")
+@pytest.mark.refits
 def test_the_largest_published_runs():
     """No fit learns from them; what is published lies within the interval of its class."""
     learned = {run.source for run in runs()}
@@ -848,6 +849,7 @@ def test_full_recomputation_of_one_source_is_read_as_selective_and_said():
 
 
 @pytest.mark.any_version
+@pytest.mark.refits
 def test_the_shipped_fit_is_what_the_data_give(tmp_path, monkeypatch):
     monkeypatch.setattr(transformer_refit, "TRANSFORMER_FIT", tmp_path / "fit.json")
     transformer_refit.refit()
@@ -923,6 +925,7 @@ def test_anchored_on_one_run_sources_are_missed_by_less_than_9_percent():
 
 
 @pytest.mark.any_version
+@pytest.mark.refits
 def test_what_is_said_of_an_unseen_source_hardly_depends_on_its_own_times():
     """Not at all but for the point that the fits to the others are linear around."""
     data = transformer_fit.data_of(transformer_fit.learned_from(runs()))
@@ -959,6 +962,7 @@ def test_validate_prints_rows_and_summary():
 
 
 @pytest.mark.any_version
+@pytest.mark.refits
 def test_the_report_has_its_section():
     text = transformer_section.section()
     assert text.startswith("## Transformers under model parallelism\n")

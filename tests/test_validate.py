@@ -762,6 +762,7 @@ def test_a_source_off_by_more_than_the_limit_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.any_version
+@pytest.mark.refits
 def test_report_names_every_source_and_refusal(specs_rows: list[Row], anchored_rows: list[Row]) -> None:
     text = report(specs_rows, anchored_rows)
     for run in shipped_runs():
