@@ -64,6 +64,7 @@ def in_interval(answer: Diagnosis) -> Figure:
         hoverinfo="skip",
         showlegend=False,
     )
+    figure.add_vline(answer.measured, line={"color": RED, "width": 1, "dash": "dot"})
     legend = {""}  # the names of rows say what the others are
     for row in rows:
         colour, symbol, size = row.look
@@ -109,8 +110,8 @@ def _rows(answer: Diagnosis) -> list[_Row]:
                 [cause.predicted_time],
                 [f"{show(cause.predicted_time, 's')}, {percent(cause.probability)}"],
                 [f"{cause.words} ({cause.change}): {show(cause.predicted_time, 's')}"],
-                (GREY, "square", 10),
-                "with a cause, and its chance",
+                (GREY, "square-open" if cause.is_assumption else "square", 10),
+                f"with {'another job than assumed' if cause.is_assumption else 'a cause'}, and its chance",
             )
             for cause in causes
         ),

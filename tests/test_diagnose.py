@@ -723,6 +723,7 @@ def test_a_batch_that_was_not_given_is_a_cause_like_others():
     assert {trace["name"] for trace in drawn if trace.get("showlegend", True)} == {
         "80 % of such jobs",
         "with a cause, and its chance",
+        "with another job than assumed, and its chance",
         "published runs like it",
     }
     assert show(slow.predicted, "s") in "".join(text for trace in drawn for text in trace.get("text", ()))

@@ -182,7 +182,8 @@ def causes(answer: Diagnosis) -> None:
             lines.append(_share(share, what, "."))
         else:
             to_do = "" if answer.verdict == "normal" else f" {sentence(what.next)}"
-            lines.append(_share(share, what.name, f" ({what.change}): {with_cause(what)}.{to_do}"))
+            name = f"{what.name}{' than assumed' * what.is_assumption}"
+            lines.append(_share(share, name, f" ({what.change}): {with_cause(what)}.{to_do}"))
     st.markdown("\n".join(lines))
     if said := own_error(answer):
         st.caption(plain(sentence(said)))

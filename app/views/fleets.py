@@ -52,7 +52,7 @@ from perfmodel.decide.planning.fleets.option_words import (
     name_of,
     run_words,
 )
-from perfmodel.decide.planning.fleets.payback_words import basis_words
+from perfmodel.decide.planning.fleets.payback_words import basis_words, with_same_batch
 from perfmodel.decide.planning.fleets.result import FleetOption
 from perfmodel.decide.planning.fleets.table_words import SPEED, columns_of, rows_of
 from perfmodel.decide.planning.fleets.verdict import startable
@@ -148,7 +148,7 @@ def overview(answer: Fleets) -> list[dict[str, str]]:
             continue
         cells = dict(zip(columns, row, strict=True))
         if one.payback is None and one.purchase is not None:
-            cells["pays back"] = if_below(one)
+            cells["pays back"] = with_same_batch(one, if_below(one), if_below)
         if one.ratio is not None and one.run_time is not None:
             cells["run"] = run_words(one).replace("80 %: ", "").replace(" to ", " to\u00a0")
         cells[SPEED] = re.sub(r" (?!\()", "\u00a0", cells[SPEED])  # its interval stays in one line

@@ -23,6 +23,7 @@ from perfmodel.decide.planning.price_words import (
 )
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.within import payment, wanted
+from perfmodel.decide.price_kinds import BASIS
 from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS
 from perfmodel.equations.transformer import compute_optimal_tokens
 from perfmodel.hardware.software import DEFAULT_SOFTWARE
@@ -89,7 +90,8 @@ def _without_price(result: SearchResult) -> list[str]:
     if not names:
         return []
     more = f" and {len(names) - NAMED} more" if names[NAMED:] else ""
-    return [f"Left out, no price of them being known (--price): {', '.join(names[:NAMED])}{more}."]
+    kinds = ", ".join(BASIS[kind] for kind in result.goal.pricing or ("on-demand",))
+    return [f"Left out, their price ({kinds}) not being known (--price): {', '.join(names[:NAMED])}{more}."]
 
 
 def _were_prices_known(result: SearchResult) -> list[str]:
