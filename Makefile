@@ -54,7 +54,7 @@ $(FLOORS)/.dev: pyproject.toml tests/floors.py
 	@echo "installing perfmodel with its lowest versions into $(FLOORS); the first time takes some minutes"
 	@$(PYTHON) -m venv --clear $(FLOORS)
 	@$(PYTHON) -m tests.floors > $(FLOORS)/constraints.txt
-	@$(FLOORS)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(FLOORS)/constraints.txt --editable ".[dev]"
+	@$(FLOORS)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(FLOORS)/constraints.txt --editable ".[test]"
 	@touch $@
 
 test-floors: $(FLOORS)/.dev
