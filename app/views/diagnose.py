@@ -47,6 +47,8 @@ from perfmodel.interfaces.reports import diagnosed
 
 OF = options("diagnose")
 READ = tuple(OF[name]._replace(session=f"diagnose-{name}") for name in ("collective", "skip"))
+BATCH = ("local-batch-size",)
+# Option beside the time of a job, on which its verdict turns most often.
 MACHINES = ("node", "inter-link", "nics")
 # Options beside the file of a listing over several hosts, which does not name them.
 LEFT_OPEN = "listing-left-open"
@@ -98,14 +100,14 @@ def applies(name: str) -> bool:
     return measured_files.applies(name)
 
 
-def options_of_listing() -> tuple[str, ...]:
-    """Return the options drawn beside the file in use: of a listing over several hosts, what joins them.
+def options_beside() -> tuple[str, ...]:
+    """Return the options drawn beside what was measured: a job's batch; of several hosts what joins them.
 
     A listing that comes into use leaves open what does not apply to it: the address has none of it.
     """
     listing = measured_files.listing_in_use()
     if listing is None:
-        return ()
+        return BATCH
     if st.session_state.get(LEFT_OPEN) != listing.file:
         st.session_state[LEFT_OPEN] = listing.file
         if is_open("diagnose"):  # an address says what it leaves open
@@ -222,7 +224,7 @@ def details(answer: Diagnosis) -> None:
 
 def page() -> None:
     """Draw the page."""
-    beside = options_of_listing()
+    beside = options_beside()
     request = scenario_form(
         "diagnose",
         body=(TYPED, *(OF[name] for name in beside)),

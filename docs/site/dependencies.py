@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 
 ALWAYS: Final = ""
 """In place of an extra: what perfmodel itself needs."""
-NOT_OFFERED: Final = ("dev", "docs")
+NOT_OFFERED: Final = ("test", "dev", "docs")
 """Extras of those who change perfmodel."""
 SENTENCE: Final = 60
 """Characters of a licence's name at most; a longer text is the licence itself."""
