@@ -60,10 +60,17 @@ def _missing(address: str, page: Path) -> str:
     parts = urlsplit(address)
     if parts.scheme or parts.netloc:
         return ""
-    target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
-    target = target / "index.html" if target.is_dir() else target
-    if not target.exists():
+    target = _target(page.parent, parts.path) if parts.path else page
+    if target is None:
         return f"{address} is not there"
     if parts.fragment and target.suffix == ".html" and unquote(parts.fragment) not in _read(target).anchors:
         return f"{address}: no such place on that page"
     return ""
+
+
+@cache
+def _target(folder: Path, path: str) -> Path | None:
+    """Return the file that a page of a folder links to; None where it is not there."""
+    target = (folder / unquote(path)).resolve()
+    target = target / "index.html" if target.is_dir() else target
+    return target if target.exists() else None
