@@ -27,15 +27,16 @@ EXAMPLES = 20
 """Examples of a property, and cases of a test, that are tried with the lowest versions."""
 settings.register_profile("floors", settings.get_profile("default"), max_examples=EXAMPLES)
 WHOLE = "\npytestmark = pytest.mark.any_version\n"
-"""In a file all of whose tests are so marked."""
+"""In a file all of whose tests are so marked; its tools are not there with the lowest versions."""
 BROWSER = Path(__file__).with_name("browser")
 settings.load_profile("floors" if FLOORS else "default")
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Leave out with the lowest versions whole files of ``any_version``, and the tools that they import."""
-    is_same = collection_path.suffix == ".py" and WHOLE in collection_path.read_text("utf-8")
-    return True if FLOORS and (is_same or collection_path == BROWSER) else None
+    if not FLOORS or collection_path == BROWSER:
+        return FLOORS or None
+    return (collection_path.suffix == ".py" and WHOLE in collection_path.read_text("utf-8")) or None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -299,3 +299,16 @@ def test_a_button_asks_the_same_of_machines_with_one_adapter():
     one = button(test, "With 1 network adapter a machine").click().run()
     assert "1.32 x as fast" in words(one)
     assert not [each for each in one.button if each.label == "With 1 network adapter a machine"]
+
+
+def test_the_batch_on_which_a_verdict_turns_is_asked_beside_the_measured_time():
+    def batches(**query):
+        return [
+            each.label
+            for each in opened("diagnose", measured="3s", **query).number_input
+            if "Batch" in each.label
+        ]
+
+    assert batches(gpus="32") == ["Batch per GPU [samples]"]
+    assert batches(gpus="32", **{"global-batch-size": "2048"})[0] == "Batch of the whole job [samples]"
+    assert batches(workload="llama-3-8b", gpus="64", node="dgx-h100")[0] == "Batch of the whole job [samples]"

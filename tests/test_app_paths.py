@@ -61,8 +61,8 @@ def own(contents, tmp_path_factory) -> dict[str, tuple[str, bytes]]:
     quote = contents["quote"][1].decode().replace('title = "', f'note = "{MARKED}"\ntitle = "{MARKED} ')
     every = {
         **contents,
-        "profile": ("my profile.toml", profile.encode()),
-        "quote": ("offer, 1.toml", quote.encode()),
+        "profile": (".toml", profile.encode()),
+        "quote": (".toml", quote.encode()),
     }
     marked = {
         kind: (f"{MARKED}.{name.rpartition('.')[2]}", content) for kind, (name, content) in every.items()

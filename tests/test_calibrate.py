@@ -6,6 +6,7 @@ import csv
 import hashlib
 import json
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from perfmodel.evidence.fitting.efficiency_fit import EfficiencyFit
 from perfmodel.evidence.fitting.fit_everything import difference, inputs_of
 from perfmodel.evidence.fitting.out_of_sample import shipped, with_shipped_runs
 from perfmodel.evidence.fitting.row_weights import row_weights
+from perfmodel.evidence.fitting.scaling_fit import AnchoredTime
 from perfmodel.evidence.fitting.spread import LEAST, SHARES, Miss, learn_spread
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.cli import main
@@ -534,3 +536,16 @@ def test_the_link_to_a_parameter_server_is_crossed_even_from_one_node() -> None:
     assert any(
         why.startswith("no measured run over RoCE 100 Gbit/s (x") for why in answer.interval.wider_because
     )
+
+
+def test_a_time_whose_computation_is_kept_is_that_of_predict():
+    shipped_numbers = read_calibration(FITTED)
+    scenario = Scenario(gpus=16, accelerator="v100-sxm2-16gb", anchor="iteration_time=200ms@1")
+    setting = resolve(scenario, CATALOGUE)
+    kept = AnchoredTime(setting)
+    for constants in (
+        shipped_numbers,
+        with_scaling(shipped_numbers, {"link/nvlink": 0.3, "contention": 0.5}),
+        shipped_numbers._replace(efficiency=before_fit().efficiency),
+    ):
+        assert kept(constants) == pickle.loads(pickle.dumps(kept))(constants) == time_of(setting, constants)

@@ -20,6 +20,7 @@ from perfmodel import Catalogue, InputError, Scenario, predict, sweep
 from perfmodel.core.errors import nearest
 from perfmodel.core.records.names import Named, meaning, squashed
 from perfmodel.evidence.accuracy.ledger.held_out import learned_bytes
+from perfmodel.hardware.catalogue import store
 from perfmodel.hardware.machine_words import accelerator_words
 from perfmodel.interfaces.cli import main
 from perfmodel.model.prediction.training.target import for_target
@@ -445,3 +446,20 @@ def test_no_two_accelerators_are_called_alike():
     assert len(set(called)) == len(called)
     assert not [name for name, spec in zip(called, specs, strict=True) if name.startswith(spec.vendor)]
     assert not [name for name in called if "(" in name]
+
+
+def test_own_specs_join_what_the_process_has_read(tmp_path, monkeypatch):
+    text = (CATALOGUE._folders[0] / "accelerators" / "t4.toml").read_text()  # type: ignore[operator]
+    (tmp_path / "mine.toml").write_text(text.replace('id = "t4"', 'id = "mine"'))
+    built_in = {id: CATALOGUE.accelerator(id) for id in CATALOGUE.ids("accelerators")}
+    read = []
+    for name in ("load", "read_toml"):
+        kept = getattr(store, name)
+        monkeypatch.setattr(
+            store, name, lambda file, *more, kept=kept: read.append(file) or kept(file, *more)
+        )
+    own = Catalogue([tmp_path])
+    assert {id: own.accelerator(id) for id in own.ids("accelerators") if id != "mine"} == built_in
+    assert own.accelerator("mine").id in own.ids("accelerators")
+    assert own.ids("nodes") == CATALOGUE.ids("nodes")
+    assert Counter(read) == {tmp_path / "mine.toml": 2}  # its keys, then itself

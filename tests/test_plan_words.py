@@ -403,3 +403,21 @@ def test_the_rate_of_interruptions_says_that_chances_count_it():
     given = search(Goal(**asked, conditions=Conditions(interruptions=rate)))
     assert given.chosen["run_time"] == pytest.approx(assumed.chosen["run_time"])
     assert given.chosen["run_time_high_80"] < assumed.chosen["run_time_high_80"]
+
+
+@pytest.mark.any_version
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("--pricing spot", "no price spot being known (--price)"),
+        ("--pricing on-demand,spot", "no price on demand or spot being known (--price)"),
+        (
+            "--pricing owned --purchase-price dgx-h100=300000",
+            "no price to buy them being known (--purchase-price)",
+        ),
+    ],
+)
+def test_the_price_that_is_not_known_is_named_with_its_option(asked, said, invoke):
+    nodes = "dgx-h100,dgx-a100-80gb" if "owned" in asked else "dgx-a100-80gb,aws-p4d.24xlarge"
+    printed = invoke("plan", "--epochs", 1, "--max-gpus", 16, "--node", nodes, *asked.split()).stdout
+    assert f"Left out, {said}: 8 x A100 SXM4 80 GB" in " ".join(printed.split())

@@ -1,5 +1,6 @@
 """Page Diagnose: whether a measured speed or listing is normal for its job, and what may slow it."""
 
+import re
 from typing import Any
 
 import streamlit as st
@@ -29,11 +30,12 @@ from app.layout import (
     sentence,
     shell_command,
 )
+from app.layout_options import is_able
 from app.looks import labelled
 from app.measured_files import TYPED
-from app.options import SCENARIO, options
+from app.options import SCENARIO, Option, options
 from app.plain import plain
-from app.state import choose, clear, is_open
+from app.state import choose, clear, is_open, newest
 from app.titles import job_of
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import counted, percent, show, show_range
@@ -47,8 +49,8 @@ from perfmodel.interfaces.reports import diagnosed
 
 OF = options("diagnose")
 READ = tuple(OF[name]._replace(session=f"diagnose-{name}") for name in ("collective", "skip"))
-BATCH = ("local-batch-size",)
-# Option beside the time of a job, on which its verdict turns most often.
+BATCH, BATCH_OF_STEP = ("local-batch-size",), ("global-batch-size",)
+# Option beside the time of a job, on which its verdict turns most often; the second of a layout.
 MACHINES = ("node", "inter-link", "nics")
 # Options beside the file of a listing over several hosts, which does not name them.
 LEFT_OPEN = "listing-left-open"
@@ -100,6 +102,19 @@ def applies(name: str) -> bool:
     return measured_files.applies(name)
 
 
+def is_step_stated() -> bool:
+    """Return whether a job's batch is that of a step: of a network with layouts, or where that is chosen."""
+
+    names = ("workload", *BATCH_OF_STEP)
+    given = {name: newest(OF[name]) if is_open("diagnose") else st.query_params.get(name) for name in names}
+    return is_able({name: value for name, value in given.items() if value}) or bool(given[BATCH_OF_STEP[0]])
+
+
+def shortly(option: Option) -> Option:
+    """Return an option without the kind of scaling in its label, which says nothing of a slow job."""
+    return option._replace(label=re.sub(r" \(\w+ scaling\)", "", option.label))
+
+
 def options_beside() -> tuple[str, ...]:
     """Return the options drawn beside what was measured: a job's batch; of several hosts what joins them.
 
@@ -107,7 +122,7 @@ def options_beside() -> tuple[str, ...]:
     """
     listing = measured_files.listing_in_use()
     if listing is None:
-        return BATCH
+        return BATCH_OF_STEP if is_step_stated() else BATCH
     if st.session_state.get(LEFT_OPEN) != listing.file:
         st.session_state[LEFT_OPEN] = listing.file
         if is_open("diagnose"):  # an address says what it leaves open
@@ -227,7 +242,7 @@ def page() -> None:
     beside = options_beside()
     request = scenario_form(
         "diagnose",
-        body=(TYPED, *(OF[name] for name in beside)),
+        body=(TYPED, *(shortly(OF[name]) for name in beside)),
         without=beside,
         columns={"How it is read": READ} if in_use("measured") else {},
         picture=() if in_use("measured") else READ,

@@ -1,8 +1,8 @@
 """Budgets of speed, as ratios: to a fixed loop, or to another program, in the same run.
 
-A ratio fails where it is above its budget in each of ``PAIRS`` interleaved pairs.  The least of them is a
-lower bound of the median at 99.9 %: were the median at the budget, all would be above it once in 1,024 runs.
-Where one of the first ``FEW`` is within the budget, that is told without the others.
+A ratio fails where it is above its budget in each of ``PAIRS`` interleaved pairs: were the median at the
+budget, all would be above it once in 1,024 runs.  Where one of the first ``FEW`` is within it, that is told
+without the others.
 Times are of the processor; beside other work on the same core ratios were up to a fifth higher.  Budgets are
 some half as much again as what was measured on an idle machine.
 """
@@ -81,7 +81,7 @@ def within(benchmark: Any, request: pytest.FixtureRequest) -> Within:
             least, *_, most = ratios()
             middle = ratios()[len(times) // 2]
             benchmark.extra_info |= {"ratio": middle, "least": least, "budget": budget}
-            words = f"{middle:8.4g} ({least:.4g} to {most:.4g}), budget {budget:g}"
+            words = f"{middle:8.4g} ({least:.4g} to {most:.4g}), budget {budget:g}, {len(times)} pairs"
             request.config.stash.setdefault(RATIOS, []).append(f"{words}  {request.node.name}")
             assert least <= budget, f"{words}: above it in each of {PAIRS} pairs"
         return result

@@ -90,8 +90,10 @@ def _without_price(result: SearchResult) -> list[str]:
     if not names:
         return []
     more = f" and {len(names) - NAMED} more" if names[NAMED:] else ""
-    kinds = ", ".join(BASIS[kind] for kind in result.goal.pricing or ("on-demand",))
-    return [f"Left out, their price ({kinds}) not being known (--price): {', '.join(names[:NAMED])}{more}."]
+    kinds = result.goal.pricing or ("on-demand",)
+    option = "--purchase-price" if kinds == ("owned",) else "--price"
+    words = " or ".join("to buy them" if kind == "owned" else BASIS[kind] for kind in kinds)
+    return [f"Left out, no price {words} being known ({option}): {', '.join(names[:NAMED])}{more}."]
 
 
 def _were_prices_known(result: SearchResult) -> list[str]:

@@ -62,6 +62,10 @@ class AnchoredTime:
         self._of: tuple[object, ...] = ()
         self._work: Computation | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the setting alone: in another process the learned numbers are other objects."""
+        return AnchoredTime, (self._setting,)
+
     def __call__(self, constants: Calibration) -> float:
         """Return the iteration time [s]."""
         of = constants.efficiency, constants.transformers, constants.own

@@ -49,7 +49,8 @@ class Catalogue:
 
     A user's folder has ``accelerators/``, ``nodes/``, ``links/``, ``software/`` and ``instances.toml``, or
     all spec files in one folder; a single file may be given too.  Of two files with one id, that of the later
-    folder is used.  A file is read when it is first needed.
+    folder is used.  A file is read when it is first needed, folders are listed once: a file that comes later
+    needs a new catalogue.
     """
 
     def __init__(self, folders: Iterable[Path | str] = ()) -> None:

@@ -273,7 +273,7 @@ def _rivals(answer: Fleets, fastest: FleetOption, is_named: bool = False) -> lis
     most = LEAST * fastest.samples_per_second
     faster = [one for one in options if one.samples_per_second >= most and one not in alike]
     named = name_of(fastest) if is_named else ""
-    less = ", less surely" if all(_least_speed(one) < _least_speed(fastest) for one in alike) else ""
+    less = ", less surely" if all(LEAST * _least_speed(one) < _least_speed(fastest) for one in alike) else ""
     groups = {
         f"Expected to be as fast{named and f' as {named}'}{less}": alike,
         f"Faster{named and f' than {named}'}, but not surely": faster,
