@@ -1,7 +1,7 @@
 # make demo    install what is needed and make a first prediction
 # make install what make test and make test-floors need; with --jobs=2 both at once
 # make test    install what the tests need and run them all
-# make test-floors   run them with the lowest versions that pyproject.toml declares, less those marked any_version; 20 cases of each
+# make test-floors   run them with the lowest versions that pyproject.toml declares, less those marked any_version; 10 cases of each
 # make bench   hold what answers take against their budgets: ratios within one run, which other work hardly changes
 # make report  hold the model against measured runs and write validation/report.md
 # make readme  run the commands of the README, of the tutorials and of docs/systems.toml, and write what they print; the

@@ -23,7 +23,7 @@ FLOORS = "PERFMODEL_FLOORS" in os.environ
 settings.register_profile(
     "default", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
 )
-EXAMPLES = 20
+EXAMPLES = 10
 """Examples of a property, and cases of a test, that are tried with the lowest versions."""
 settings.register_profile("floors", settings.get_profile("default"), max_examples=EXAMPLES)
 WHOLE = "\npytestmark = pytest.mark.any_version\n"
