@@ -104,7 +104,6 @@ def applies(name: str) -> bool:
 
 def is_step_stated() -> bool:
     """Return whether a job's batch is that of a step: of a network with layouts, or where that is chosen."""
-
     names = ("workload", *BATCH_OF_STEP)
     given = {name: newest(OF[name]) if is_open("diagnose") else st.query_params.get(name) for name in names}
     return is_able({name: value for name, value in given.items() if value}) or bool(given[BATCH_OF_STEP[0]])

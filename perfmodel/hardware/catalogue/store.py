@@ -270,7 +270,7 @@ class Catalogue:
                 file = self._find(path, kind, id)
                 if file is not None:
                     return load(file, model)
-            if self._base and id in self._base.ids(kind):
+            if self._base and id in self._base._files_of(kind):
                 return self._base._get(kind, id, model)
         one = kind.removesuffix("s")
         meant = meaning(one, id, self.named(kind))
